@@ -1,0 +1,16 @@
+# Compiler settings, in one interface target; no global flags.
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+find_program(HUNCH_CCACHE ccache)
+if(HUNCH_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HUNCH_CCACHE})
+endif()
+
+add_library(hunch_compile INTERFACE)
+target_compile_features(hunch_compile INTERFACE cxx_std_20)
+target_compile_options(hunch_compile INTERFACE
+  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
+  -Wimplicit-fallthrough -Wno-psabi)
+if(HUNCH_SANITIZE)
+  target_compile_options(hunch_compile INTERFACE -fsanitize=${HUNCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(hunch_compile INTERFACE -fsanitize=${HUNCH_SANITIZE})
+endif()

@@ -1,0 +1,18 @@
+# Finds every dependency among the system's packages; nothing is downloaded. ARCHITECTURE.md says why each
+# is here, tools/setup.sh installs them on Debian.
+find_package(Threads REQUIRED)
+find_package(tl-expected REQUIRED)
+find_package(fmt REQUIRED)
+find_package(simdjson REQUIRED)
+find_package(CLI11 REQUIRED)
+find_package(tomlplusplus REQUIRED)
+find_package(dnnl REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(libdeflate REQUIRED IMPORTED_TARGET libdeflate)
+pkg_check_modules(libhwy REQUIRED IMPORTED_TARGET libhwy)
+if(HUNCH_TESTS OR HUNCH_FUZZ)
+  find_package(GTest REQUIRED)
+endif()
+if(HUNCH_BENCH)
+  find_package(benchmark REQUIRED)
+endif()

@@ -1,0 +1,57 @@
+// Everything known about a trace before any rule speaks: links, kernel facts, forwards with their counts.
+// Rules, guesses and reports read this and nothing else.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "hunch/analysis/kernel_names.h"
+#include "hunch/analysis/occupancy.h"
+#include "hunch/analysis/timeline.h"
+#include "hunch/trace/trace.h"
+
+namespace hunch::analysis {
+
+// How forwards were found, best first.
+enum class ForwardSource { annotation, step, whole_trace };
+std::string_view name_of(ForwardSource source);
+
+// One run of a range. Device work belongs to it when its launch call lies inside; nested ranges count too.
+struct ForwardRun {
+  EventId range = kNone;         // the annotation or step; kNone for the whole trace
+  std::vector<EventId> work;     // kernels, copies, memsets in launch order
+  int64_t kernels = 0;
+  int64_t memcpys = 0;
+  int64_t memsets = 0;
+  Ns device_ns = 0;              // sum of durations
+  Ns busy_ns = 0;                // their union: overlaps counted once
+  Ns device_span_ns = 0;         // first start to last end
+  Ns host_ns = 0;                // the range's own duration
+  std::optional<int64_t> peak_bytes;  // most device memory in use above what the run began with
+};
+
+struct Forward {
+  std::string range;             // its name
+  ForwardSource source = ForwardSource::annotation;
+  std::vector<ForwardRun> runs;  // in order of start
+  std::string backend;           // "flash", "math", "naive", ...; several joined by "+"; empty: no attention found
+};
+
+struct Analysis {
+  const trace::Trace* trace = nullptr;
+  Timeline timeline;
+  std::vector<KernelFacts> facts;        // by StringId: facts of each device event's name, else default
+  std::vector<Forward> forwards;         // in order of first start
+  std::vector<EventId> unattributed;     // device work that belongs to no forward
+
+  const KernelFacts& facts_of(EventId event) const { return facts[trace->name[event]]; }
+  // "aten::masked_fill" of a device event: the outermost op under the range, and the innermost; empty if unlinked.
+  std::string_view outer_op(EventId device_event) const;
+  std::string_view inner_op(EventId device_event) const;
+};
+
+// The trace must outlive the result.
+Analysis analyze(const trace::Trace& trace);
+
+}  // namespace hunch::analysis

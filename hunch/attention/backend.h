@@ -1,0 +1,41 @@
+// A backend: one way to compute attention. Adding one is a folder here, and a line in backends.cc.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hunch/attention/problem.h"
+
+namespace hunch::attention {
+
+// What a backend makes once, outside of the forward: the naive ones build their mask there.
+struct Prepared {
+  Call call;
+  std::optional<tensor::Tensor> hidden;  // bool, true where a pair is masked out; naive backends only
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+  virtual std::string_view name() const = 0;     // "flash"
+  virtual std::string_view summary() const = 0;  // one line for help and doctor
+
+  // Every reason why this backend refuses the call, each a full clause; empty: it takes it.
+  // Needs only shapes, dtypes, strides and the device: no data is read.
+  virtual std::vector<std::string> refusals(const Call& call) const = 0;
+
+  // One-time work before a forward; not part of it. The default keeps the call as it is.
+  virtual Prepared prepare(const Call& call) const { return Prepared{call, std::nullopt}; }
+
+  // Launches the forward; the result is ready after Device::synchronize. Only for calls it does not refuse.
+  virtual Output forward(const Prepared& prepared) const = 0;
+};
+
+// All backends in the order of tables: naive, naive_inplace, math, efficient, flash, cudnn.
+std::span<const Backend* const> backends();
+// By name, or null.
+const Backend* find_backend(std::string_view name);
+
+}  // namespace hunch::attention

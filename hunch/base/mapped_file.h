@@ -1,0 +1,33 @@
+// A file's bytes, read-only: mapped where the file can be, read into memory where it cannot (a pipe, "-").
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hunch/base/result.h"
+
+namespace hunch::base {
+
+class MappedFile {
+ public:
+  // `path` "-" is standard input. Errors: not_found, io (a directory, no permission), each with the path.
+  static Result<MappedFile> open(const std::string& path);
+
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  ~MappedFile();
+
+  std::string_view bytes() const;
+
+ private:
+  MappedFile() = default;
+  void* mapping_ = nullptr;
+  std::size_t size_ = 0;
+  std::string owned_;  // used when mapping_ is null
+};
+
+}  // namespace hunch::base

@@ -1,0 +1,160 @@
+// The report as plain data: what a verb found, before anybody draws it. A renderer is a folder here and a
+// line in renderers.cc; it turns a Document into text.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "hunch/analysis/rules/rule.h"
+#include "hunch/guess/guess.h"
+
+namespace hunch::report {
+
+using analysis::Ns;
+
+// A per-forward value over the runs of a range; min == max where all runs agree.
+struct Spread {
+  int64_t min = 0;
+  int64_t median = 0;
+  int64_t max = 0;
+};
+
+struct Step {            // one device event of a forward, in launch order
+  std::string kind;      // "kernel", "memcpy", "memset"
+  std::string family;
+  std::string op;        // outermost op under the range, "aten::masked_fill"; empty: unlinked
+  std::string inner_op;  // innermost
+  std::string readable;
+  Ns device_ns = 0;
+  int64_t event = 0;     // source_index
+};
+
+struct ForwardRow {
+  std::string range;
+  std::string found_by;  // "annotation", "step", "whole trace"
+  int64_t runs = 0;
+  Spread kernels, memcpy, memset, device_ns, busy_ns, host_ns;
+  std::optional<Spread> peak_bytes;
+  std::string backend;
+  std::vector<Step> sequence;  // of the first run
+};
+
+struct OccupancyCell {
+  std::optional<double> reported_pct;
+  std::optional<double> theoretical_pct;
+  std::string limited_by;
+};
+
+struct KernelRow {
+  std::string range;
+  std::string name;
+  std::string readable;
+  std::string family;
+  std::string kind;      // "kernel", "memcpy", "memset"
+  std::string op;
+  int64_t calls = 0;     // in one forward
+  Ns device_ns = 0;      // in one forward
+  int registers = -1;
+  int64_t shared_bytes = -1;
+  std::string block, grid;  // "128x1x1"; empty: not said
+  std::optional<OccupancyCell> occupancy;
+};
+
+struct FindingRow {
+  analysis::rules::Finding finding;
+  std::vector<int64_t> events;  // source indices
+};
+
+struct VerdictRow {
+  guess::Verdict verdict;
+  std::vector<int64_t> events;  // source indices
+};
+
+struct TraceSummary {
+  std::string source, format, device;
+  uint64_t events = 0;
+  Ns span_ns = 0;
+  std::vector<std::pair<std::string, std::string>> metadata;
+};
+
+struct Statistics {
+  uint64_t events = 0, skipped = 0, device_events = 0, unattributed_device_events = 0, unlinked_device_events = 0;
+  Ns device_ns = 0, unattributed_device_ns = 0;  // sums of durations over the whole trace
+  std::vector<std::pair<std::string, uint64_t>> skipped_reasons;
+  std::vector<std::string> warnings;
+};
+
+struct ExplainReport {
+  TraceSummary trace;
+  std::vector<ForwardRow> forwards;
+  std::vector<KernelRow> kernels;
+  std::vector<FindingRow> findings;
+  Statistics statistics;
+};
+
+struct VariantRow {
+  std::string name;
+  bool available = false;
+  std::vector<std::string> reasons;  // why not
+  std::optional<Spread> kernels, memcpy, memset, device_ns, host_ns, peak_bytes;
+  std::optional<OccupancyCell> occupancy;  // of the kernel with the most time
+  std::optional<double> max_abs_error, error_bound;
+  std::vector<VerdictRow> guess;
+  std::vector<FindingRow> findings;
+  std::string trace_file;  // empty: not written
+};
+
+struct RunReport {
+  std::string device_name, device_kind, device_features;
+  int threads = 0;
+  std::string problem_text;
+  std::vector<std::pair<std::string, std::string>> problem;  // fields in order, values as JSON text
+  int wait = 0, warmup = 0, active = 0;
+  uint64_t seed = 0;
+  std::vector<VariantRow> variants;
+};
+
+struct CheckReport {
+  std::string trace, guess;
+  std::vector<VerdictRow> verdicts;
+};
+
+struct DoctorItem {
+  std::string name;    // "CUDA", "oneDNN"
+  std::string status;  // "ok", "missing", "off"
+  std::string detail;  // version, or what to do
+};
+struct DoctorReport {
+  std::vector<DoctorItem> items;
+};
+
+using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport>;
+
+ExplainReport explain(const analysis::Analysis& analysis, const std::vector<analysis::rules::Finding>& findings);
+std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis, const std::vector<guess::Verdict>& verdicts);
+std::vector<FindingRow> finding_rows(const analysis::Analysis& analysis,
+                                     const std::vector<analysis::rules::Finding>& findings);
+
+// How to draw; set from flags and the terminal.
+struct Style {
+  int width = 100;     // columns
+  bool color = false;
+  bool unicode = true;
+  int top = 20;        // rows of long tables; 0: all
+};
+
+class Renderer {
+ public:
+  virtual ~Renderer() = default;
+  virtual std::string_view name() const = 0;  // "text", "json"
+  virtual std::string render(const Document& document, const Style& style) const = 0;  // ends in a newline
+};
+
+std::span<const Renderer* const> renderers();
+const Renderer* find_renderer(std::string_view name);
+
+}  // namespace hunch::report
