@@ -26,6 +26,10 @@ class Backend {
   // Needs only shapes, dtypes, strides and the device: no data is read.
   virtual std::vector<std::string> refusals(const Call& call) const = 0;
 
+  // True for attention written by hand from ops: the dispatcher never picks it, it opens no span of its own,
+  // and a fully masked row gives NaN, as the plain formula does. SDPA backends give exact zeros there.
+  virtual bool by_hand() const { return false; }
+
   // One-time work before a forward; not part of it. The default keeps the call as it is.
   virtual Prepared prepare(const Call& call) const { return Prepared{call, std::nullopt}; }
 

@@ -21,14 +21,20 @@ struct Choice {
   std::vector<Opinion> opinions;     // in order of preference, every candidate with every reason
 };
 
-// Which backend the dispatcher would take and why not the others. Reads no data.
+// Which backend the dispatcher would take and why not the others. Reads no data. A call that validate()
+// rejects is refused by all, in validate's words.
 Choice choose_backend(const Call& call);
 
 // Runs the chosen backend inside a span "hunch::scaled_dot_product_attention". Errors: usage (validate), or
 // unsupported with every backend's reasons when nothing fits.
 base::Result<Output> scaled_dot_product_attention(const Call& call);
 
+// One forward of one backend, as its users would run it: an SDPA backend inside the same span as above, a
+// by-hand one bare. Only for a call that the backend does not refuse; the result is ready after synchronize.
+Output run_backend(const Backend& backend, const Prepared& prepared);
+
 // Restricts this thread's dispatch to the named backends for its own lifetime; the innermost guard holds.
+// A name that is no backend, or a by-hand one, makes every dispatch inside fail with a usage error.
 class PinBackends {
  public:
   explicit PinBackends(std::vector<std::string> names);

@@ -33,7 +33,14 @@ struct Problem {
 };
 
 // "8x16x1024x64": batch x heads x length x head_dim, each >= 1 (batch >= 0). Sets kv_heads and kv_length alike.
+// Spaces around the sizes are fine. Error: usage, with what is wrong and what to write instead.
 base::Result<Problem> parse_problem(std::string_view text);
+
+// Whether make_call can make this problem: sizes in range, heads a multiple of kv_heads, a floating dtype, a
+// finite scale, and no tensor beyond kMaxTensorBytes. Error: usage, in the problem's words. Use it after
+// fields were set one by one; it allocates nothing.
+base::Status validate(const Problem& problem);
+inline constexpr int64_t kMaxTensorBytes = int64_t{1} << 44;  // 16 TiB: more than any device, far from overflow
 
 // One call of scaled_dot_product_attention, with its semantics:
 // query [batch, heads, length, head_dim], key [batch, kv_heads, kv_length, head_dim], value likewise with a
@@ -59,7 +66,9 @@ struct Output {
 base::Status validate(const Call& call);
 
 // Random inputs (normal, seeded) for a problem on a device. A boolean mask keeps about 3 in 4 pairs and at
-// least one per row; a float mask is normal with some -inf.
+// least one per row; a float mask is normal with some -inf, in the problem's dtype. Both are [length, kv_length]
+// and broadcast over batch and heads. The same seed gives the same values. Only for problems that validate()
+// accepts; throws std::bad_alloc where the device cannot hold them.
 Call make_call(tensor::Device& device, const Problem& problem, uint64_t seed);
 
 }  // namespace hunch::attention
