@@ -10,8 +10,8 @@ namespace hunch::base {
 
 }  // namespace hunch::base
 
-#define HUNCH_CHECK(condition, ...)                                                            \
-  do {                                                                                         \
-    if (!(condition)) [[unlikely]]                                                             \
+#define HUNCH_CHECK(condition, ...)                                                                 \
+  do {                                                                                              \
+    if (!(condition)) [[unlikely]]                                                                  \
       ::hunch::base::check_failed(#condition, __FILE__, __LINE__, ::std::string_view{__VA_ARGS__}); \
   } while (false)

@@ -26,11 +26,11 @@ enum class WorkKind { kernel, memcpy, memset };
 struct WorkInfo {
   WorkKind kind = WorkKind::kernel;
   std::string_view name;
-  int64_t bytes = -1;                      // copies and memsets: bytes moved or set; -1: not said
+  int64_t bytes = -1;                         // copies and memsets: bytes moved or set; -1: not said
   std::array<uint32_t, 3> grid = {0, 0, 0};   // kernels: blocks; on the CPU the number of tiles
   std::array<uint32_t, 3> block = {0, 0, 0};  // kernels: threads a block; 1 on the CPU
-  int32_t registers = -1;                  // per thread; -1: not known
-  int64_t shared_bytes = -1;               // per block; -1: not known
+  int32_t registers = -1;                     // per thread; -1: not known
+  int64_t shared_bytes = -1;                  // per block; -1: not known
 };
 
 class Probe {

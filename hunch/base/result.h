@@ -47,18 +47,18 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 }  // namespace hunch::base
 
 // Returns the error of `expression` from the enclosing function, if it has one.
-#define HUNCH_RETURN_IF_ERROR(expression)                                       \
-  do {                                                                          \
-    if (auto hunch_status = (expression); !hunch_status)                        \
-      return ::tl::unexpected<::hunch::base::Error>(hunch_status.error());      \
+#define HUNCH_RETURN_IF_ERROR(expression)                                  \
+  do {                                                                     \
+    if (auto hunch_status = (expression); !hunch_status)                   \
+      return ::tl::unexpected<::hunch::base::Error>(hunch_status.error()); \
   } while (false)
 
 // HUNCH_ASSIGN(auto x, f()): x is f()'s value; f()'s error returns from the enclosing function.
 #define HUNCH_ASSIGN(declaration, expression) \
   HUNCH_ASSIGN_IMPL(HUNCH_CONCAT(hunch_result_, __LINE__), declaration, expression)
-#define HUNCH_ASSIGN_IMPL(temporary, declaration, expression)                             \
-  auto temporary = (expression);                                                          \
-  if (!(temporary)) return ::tl::unexpected<::hunch::base::Error>((temporary).error());   \
+#define HUNCH_ASSIGN_IMPL(temporary, declaration, expression)                           \
+  auto temporary = (expression);                                                        \
+  if (!(temporary)) return ::tl::unexpected<::hunch::base::Error>((temporary).error()); \
   declaration = std::move(*(temporary))
 #define HUNCH_CONCAT(a, b) HUNCH_CONCAT_IMPL(a, b)
 #define HUNCH_CONCAT_IMPL(a, b) a##b

@@ -32,7 +32,9 @@ std::string join(std::span<const std::string> parts, std::string_view separator)
   return text;
 }
 
-bool contains(std::string_view text, std::string_view part) { return text.find(part) != std::string_view::npos; }
+bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
 
 std::optional<int64_t> parse_int(std::string_view text) {
   int64_t value = 0;

@@ -63,7 +63,8 @@ Result<Ns> parse_ns(std::string_view text) {
     for (const auto& [name, factor] : kUnits)
       if (number && unit == name) return static_cast<Ns>(std::llround(*number * factor));
   }
-  return fail(ErrorCode::usage, fmt::format("'{}' is not a time", whole), "a number and ns, us, ms or s, such as '2 ms'");
+  return fail(ErrorCode::usage, fmt::format("'{}' is not a time", whole),
+              "a number and ns, us, ms or s, such as '2 ms'");
 }
 
 }  // namespace hunch::base

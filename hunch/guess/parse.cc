@@ -1,0 +1,195 @@
+// Parsing guesses: TOML by toml++, words by hand. Every expectation is checked here, metric and value, so
+// that a typo is an error with its place before any trace is looked at.
+#include <fmt/format.h>
+
+#define TOML_HEADER_ONLY 1
+#define TOML_EXCEPTIONS 0
+#include <toml++/toml.h>
+
+#include "hunch/base/strings.h"
+#include "hunch/base/units.h"
+#include "hunch/guess/guess.h"
+#include "hunch/guess/metrics.h"
+
+namespace hunch::guess {
+namespace {
+
+using base::Error;
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+using base::Status;
+
+Error at(std::string message, const std::string& name, std::optional<uint64_t> byte, std::string remedy) {
+  return Error{ErrorCode::parse, std::move(message), name, byte, std::move(remedy)};
+}
+
+std::vector<std::string_view> metric_names() {
+  std::vector<std::string_view> names;
+  for (const auto& metric : metrics()) names.push_back(metric.name);
+  return names;
+}
+
+std::string metric_remedy(std::string_view word) {
+  const auto names = metric_names();
+  if (const auto close = base::closest(word, names); !close.empty())
+    return fmt::format("did you mean '{}'?", close);
+  return fmt::format("one of {}", fmt::join(names, ", "));
+}
+
+// Adds one expectation after checking metric and value.
+Status add(Guess& guess, std::string_view range, std::string_view metric_name, std::string_view value,
+           std::optional<uint64_t> byte) {
+  const Metric* metric = find_metric(metric_name);
+  if (metric == nullptr)
+    return fail(at(fmt::format("there is no metric '{}'", metric_name), guess.source, byte,
+                   metric_remedy(metric_name)));
+  if (auto operand = parse_operand(metric->kind, value); !operand)
+    return fail(at(fmt::format("{}: {}", metric_name, operand.error().message), guess.source, byte,
+                   operand.error().remedy));
+  for (const auto& before : guess.expectations)
+    if (before.range == range && before.metric == metric_name)
+      return fail(
+          at(fmt::format("{} is guessed twice", metric_name), guess.source, byte, "keep one of the two"));
+  guess.expectations.push_back(
+      {std::string(range), std::string(metric_name), std::string(base::trim(value))});
+  return {};
+}
+
+// Byte offset of a 1-based line and column; toml++ counts columns in characters, close enough for a place.
+uint64_t byte_of(std::string_view text, toml::source_position position) {
+  std::size_t offset = 0;
+  for (toml::source_index line = 1; line < position.line; ++line) {
+    const auto end = text.find('\n', offset);
+    if (end == std::string_view::npos) break;
+    offset = end + 1;
+  }
+  return std::min<uint64_t>(text.size(), offset + (position.column > 0 ? position.column - 1 : 0));
+}
+
+// A TOML value as the text that parse_operand reads; nothing where its type says nothing here.
+std::optional<std::string> value_text(const toml::node& node) {
+  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* whole = node.as_integer()) return fmt::format("{}", whole->get());
+  if (const auto* real = node.as_floating_point()) return fmt::format("{}", real->get());
+  if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
+  if (const auto* list = node.as_array()) {
+    std::string joined;
+    for (const auto& element : *list) {
+      const auto* text = element.as_string();
+      if (text == nullptr) return std::nullopt;
+      if (!joined.empty()) joined += ", ";
+      joined += text->get();
+    }
+    return joined;
+  }
+  return std::nullopt;
+}
+
+Status add_table(Guess& guess, std::string_view text, std::string_view range, const toml::table& table) {
+  for (const auto& [key, node] : table) {
+    const uint64_t byte = byte_of(text, key.source().begin);
+    if (const auto* inner = node.as_table()) {
+      if (!range.empty())
+        return fail(at(fmt::format("[forward.\"{}\"] holds another table, '{}'", range, key.str()),
+                       guess.source, byte, "write one table a range: [forward.\"name\"]"));
+      HUNCH_RETURN_IF_ERROR(add_table(guess, text, key.str(), *inner));
+      continue;
+    }
+    const auto value = value_text(node);
+    if (!value)
+      return fail(at(fmt::format("{} has a value of a kind that no metric has", key.str()), guess.source,
+                     byte, "a number, a text, true or false, or a list of texts"));
+    HUNCH_RETURN_IF_ERROR(add(guess, range, key.str(), *value, byte));
+  }
+  return {};
+}
+
+// One word of a --guess: key, relation and value, where it starts.
+struct Word {
+  std::string text;
+  uint64_t byte = 0;
+};
+
+// Splits at blanks outside of quotes; quotes group and are dropped.
+Result<std::vector<Word>> split_words(std::string_view words) {
+  std::vector<Word> result;
+  std::size_t i = 0;
+  while (i < words.size()) {
+    if (std::isspace(static_cast<unsigned char>(words[i])) != 0) {
+      ++i;
+      continue;
+    }
+    Word word;
+    word.byte = i;
+    while (i < words.size() && std::isspace(static_cast<unsigned char>(words[i])) == 0) {
+      const char c = words[i++];
+      if (c != '\'' && c != '"') {
+        word.text += c;
+        continue;
+      }
+      const auto close = words.find(c, i);
+      if (close == std::string_view::npos)
+        return fail(at("a quote is never closed", "--guess", i - 1, "close it, or leave both out"));
+      word.text.append(words.substr(i, close - i));
+      i = close + 1;
+    }
+    result.push_back(std::move(word));
+  }
+  return result;
+}
+
+}  // namespace
+
+Result<Guess> parse_guess_toml(std::string_view text, const std::string& name) {
+  Guess guess;
+  guess.source = name;
+  const toml::parse_result parsed = toml::parse(text, name);
+  if (!parsed) {
+    const auto& error = parsed.error();
+    return fail(at(fmt::format("not TOML: {}", error.description()), name,
+                   byte_of(text, error.source().begin), "a table [forward] with lines such as kernels = 5"));
+  }
+  for (const auto& [key, node] : parsed.table()) {
+    const auto* table = node.as_table();
+    if (key.str() != "forward" || table == nullptr)
+      return fail(at(fmt::format("'{}' is not [forward]", key.str()), name, byte_of(text, key.source().begin),
+                     "put the guess under [forward] or [forward.\"range name\"]"));
+    HUNCH_RETURN_IF_ERROR(add_table(guess, text, "", *table));
+  }
+  if (guess.expectations.empty())
+    return fail(at("guesses nothing", name, {}, "a table [forward] with lines such as kernels = 5"));
+  return guess;
+}
+
+Result<Guess> parse_guess_words(std::string_view words) {
+  Guess guess;
+  guess.source = "--guess";
+  HUNCH_ASSIGN(const auto list, split_words(words));
+  std::string range;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto& word = list[i];
+    const auto relation = word.text.find_first_of("=<>");
+    if (relation == std::string::npos || relation == 0)
+      return fail(at(fmt::format("'{}' is not metric=value", word.text), "--guess", word.byte,
+                     "words such as kernels=5 memcpy=0 device_time='< 2 ms'"));
+    const std::string_view key = std::string_view(word.text).substr(0, relation);
+    std::string value = word.text.substr(
+        word.text[relation] == '=' && word.text.compare(relation, 2, "==") != 0 ? relation + 1 : relation);
+    // "device_time<2 ms" without quotes: a unit that stands alone belongs to the value before it.
+    if (i + 1 < list.size() && list[i + 1].text.find_first_of("=<>") == std::string::npos &&
+        (list[i + 1].text == "%" || base::parse_ns("1" + list[i + 1].text) ||
+         list[i + 1].text.ends_with("iB")))
+      value += " " + list[++i].text;
+    if (key == "range") {
+      range = value;
+      continue;
+    }
+    HUNCH_RETURN_IF_ERROR(add(guess, range, key, value, word.byte));
+  }
+  if (guess.expectations.empty())
+    return fail(at("guesses nothing", "--guess", {}, "words such as kernels=5 memcpy=0"));
+  return guess;
+}
+
+}  // namespace hunch::guess
