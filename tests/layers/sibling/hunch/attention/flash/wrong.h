@@ -1,0 +1,1 @@
+#include "hunch/attention/math/math.h"

@@ -1,0 +1,1 @@
+#include "hunch/trace/trace.h"
