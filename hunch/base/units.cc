@@ -47,7 +47,7 @@ std::string format_count(int64_t count) {
   const std::size_t first = count < 0 ? 1 : 0;
   for (std::size_t at = digits.size(); at > first + 3;) {
     at -= 3;
-    digits.insert(at, ",");
+    digits.insert(at, 1, ',');
   }
   return digits;
 }

@@ -27,6 +27,8 @@ class CpuDevice final : public Device {
   const DeviceInfo& info() const override;
   void* allocate(std::size_t bytes) override;
   void release(void* memory, std::size_t bytes) override;
+  void upload(void* target, const void* source, std::size_t bytes) override;
+  void download(void* target, const void* source, std::size_t bytes) override;
   void synchronize() override;
   MemoryStats memory() const override;
   void reset_peak() override;

@@ -23,7 +23,7 @@ struct DeviceInfo {
   int64_t memory_bytes = 0;  // total
   int compute_major = 0;     // CUDA only
   int compute_minor = 0;
-  std::string features;      // CPU: the SIMD target in use, "AVX2"
+  std::string features;  // CPU: the SIMD target in use, "AVX2"
 };
 
 struct MemoryStats {
@@ -41,6 +41,12 @@ class Device {
   // `bytes` of uninitialised memory, aligned to 64 bytes; reports to the Probe. Throws std::bad_alloc.
   virtual void* allocate(std::size_t bytes) = 0;
   virtual void release(void* memory, std::size_t bytes) = 0;
+
+  // Host bytes into device memory and back, in stream order. upload returns when `source` may be reused,
+  // download when `target` is filled. Neither is recorded as device work; download waits for the stream
+  // as synchronize does.
+  virtual void upload(void* target, const void* source, std::size_t bytes) = 0;
+  virtual void download(void* target, const void* source, std::size_t bytes) = 0;
 
   virtual void synchronize() = 0;  // returns when all launched work is done; reported as a host wait
   virtual MemoryStats memory() const = 0;

@@ -55,9 +55,9 @@ class Tensor {
 
   // Views. Dimensions may be negative. Each checks its arguments: a wrong one is a bug of the caller.
   Tensor transpose(int a, int b) const;
-  Tensor expand(const Shape& shape) const;                  // broadcast dimensions get stride 0
+  Tensor expand(const Shape& shape) const;  // broadcast dimensions get stride 0
   Tensor slice(int dim, int64_t start, int64_t end, int64_t step = 1) const;
-  Tensor view(const Shape& shape) const;                    // contiguous only, same numel
+  Tensor view(const Shape& shape) const;  // contiguous only, same numel
   Tensor unsqueeze(int dim) const;
 
   // Row-major host copies of all elements, widened; synchronizes.
