@@ -2,6 +2,8 @@
 // line in renderers.cc; it turns a Document into text.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -21,16 +23,18 @@ struct Spread {
   int64_t min = 0;
   int64_t median = 0;
   int64_t max = 0;
+  bool same() const { return min == max; }
 };
 
-struct Step {            // one device event of a forward, in launch order
-  std::string kind;      // "kernel", "memcpy", "memset"
+struct Step {        // one device event of a forward, in launch order
+  std::string kind;  // "kernel", "memcpy", "memset"
   std::string family;
   std::string op;        // outermost op under the range, "aten::masked_fill"; empty: unlinked
   std::string inner_op;  // innermost
   std::string readable;
   Ns device_ns = 0;
-  int64_t event = 0;     // source_index
+  int64_t event = 0;    // source_index
+  std::size_t row = 0;  // its row in ExplainReport::kernels: registers, block, occupancy
 };
 
 struct ForwardRow {
@@ -46,32 +50,46 @@ struct ForwardRow {
 struct OccupancyCell {
   std::optional<double> reported_pct;
   std::optional<double> theoretical_pct;
+  std::optional<double> grid_limited_pct;  // the same with this launch's grid
   std::string limited_by;
 };
 
+// Device work of one forward that shares name, launching op, geometry and resources.
 struct KernelRow {
   std::string range;
   std::string name;
   std::string readable;
   std::string family;
-  std::string kind;      // "kernel", "memcpy", "memset"
+  std::string kind;  // "kernel", "memcpy", "memset"
   std::string op;
-  int64_t calls = 0;     // in one forward
-  Ns device_ns = 0;      // in one forward
+  std::string inner_op;
+  int64_t calls = 0;  // in one forward, median over the range's runs
+  Ns device_ns = 0;   // in one forward, median over the range's runs
   int registers = -1;
   int64_t shared_bytes = -1;
   std::string block, grid;  // "128x1x1"; empty: not said
   std::optional<OccupancyCell> occupancy;
 };
 
+struct Evidence {     // an event that a finding or a verdict points at
+  int64_t event = 0;  // source_index
+  std::string kind;   // "kernel", "op", "runtime_call", ...
+  std::string name;   // readable for device work
+  std::string op;     // device work: outermost op that launched it; empty: unlinked
+  Ns start_ns = 0;    // since the trace's first event
+  Ns duration_ns = 0;
+};
+
 struct FindingRow {
   analysis::rules::Finding finding;
-  std::vector<int64_t> events;  // source indices
+  std::vector<int64_t> events;     // source indices
+  std::vector<Evidence> evidence;  // the same events, told
 };
 
 struct VerdictRow {
   guess::Verdict verdict;
-  std::vector<int64_t> events;  // source indices
+  std::vector<int64_t> events;     // source indices
+  std::vector<Evidence> evidence;  // the same events, told
 };
 
 struct TraceSummary {
@@ -82,7 +100,8 @@ struct TraceSummary {
 };
 
 struct Statistics {
-  uint64_t events = 0, skipped = 0, device_events = 0, unattributed_device_events = 0, unlinked_device_events = 0;
+  uint64_t events = 0, skipped = 0, device_events = 0, unattributed_device_events = 0,
+           unlinked_device_events = 0;
   Ns device_ns = 0, unattributed_device_ns = 0;  // sums of durations over the whole trace
   std::vector<std::pair<std::string, uint64_t>> skipped_reasons;
   std::vector<std::string> warnings;
@@ -101,8 +120,9 @@ struct VariantRow {
   bool available = false;
   std::vector<std::string> reasons;  // why not
   std::optional<Spread> kernels, memcpy, memset, device_ns, host_ns, peak_bytes;
-  std::optional<OccupancyCell> occupancy;  // of the kernel with the most time
-  std::optional<double> max_abs_error, error_bound;
+  std::optional<OccupancyCell> occupancy;            // of the kernel with the most time
+  std::optional<double> max_abs_error, error_bound;  // NaN: the output held one where the reference does not
+  std::optional<bool> error_ok;                      // within the bound
   std::vector<VerdictRow> guess;
   std::vector<FindingRow> findings;
   std::string trace_file;  // empty: not written
@@ -132,25 +152,46 @@ struct DoctorReport {
   std::vector<DoctorItem> items;
 };
 
-using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport>;
+struct NameRow {
+  std::string name;
+  analysis::KernelFacts facts;
+};
+struct NameReport {
+  std::vector<NameRow> names;
+};
 
-ExplainReport explain(const analysis::Analysis& analysis, const std::vector<analysis::rules::Finding>& findings);
-std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis, const std::vector<guess::Verdict>& verdicts);
+using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport>;
+
+// The trace as a report. Everything is copied: the analysis need not outlive it.
+ExplainReport explain(const analysis::Analysis& analysis,
+                      const std::vector<analysis::rules::Finding>& findings);
+std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis,
+                                     const std::vector<guess::Verdict>& verdicts);
 std::vector<FindingRow> finding_rows(const analysis::Analysis& analysis,
                                      const std::vector<analysis::rules::Finding>& findings);
 
+// Over the runs of a forward; `values` is not empty. The median of an even number is the lower one: it
+// occurred.
+Spread spread_of(std::vector<int64_t> values);
+
+// One forward as a row, without its sequence; what `run` puts in its table.
+ForwardRow forward_row(const analysis::Forward& forward);
+// The forward's device work, grouped, the most time first.
+std::vector<KernelRow> kernel_rows(const analysis::Analysis& analysis, const analysis::Forward& forward);
+
 // How to draw; set from flags and the terminal.
 struct Style {
-  int width = 100;     // columns
+  int width = 100;  // columns
   bool color = false;
   bool unicode = true;
-  int top = 20;        // rows of long tables; 0: all
+  int top = 20;             // rows of long tables; 0: all
+  bool full_names = false;  // kernels as the trace names them, below the readable names
 };
 
 class Renderer {
  public:
   virtual ~Renderer() = default;
-  virtual std::string_view name() const = 0;  // "text", "json"
+  virtual std::string_view name() const = 0;                                           // "text", "json"
   virtual std::string render(const Document& document, const Style& style) const = 0;  // ends in a newline
 };
 

@@ -1,0 +1,327 @@
+// Each document as JSON. The fields that scripts rely on come first in each object, in the order of the
+// manual; what a later version adds goes behind them.
+#include "hunch/report/json/json_renderer.h"
+
+#include <cmath>
+
+#include "hunch/report/json/json_writer.h"
+
+namespace hunch::report::json {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+
+// "schema_version" first, the body, and the end of the whole document.
+template <class Body>
+std::string whole(Body body) {
+  Writer writer;
+  writer.begin_object();
+  writer.field("schema_version", kSchemaVersion);
+  body(writer);
+  writer.end_object();
+  return writer.take();
+}
+
+void spread(Writer& writer, std::string_view key, const Spread& value) {
+  if (value.same()) {
+    writer.field(key, value.median);
+    return;
+  }
+  writer.key(key);
+  writer.begin_object(true);
+  writer.field("min", value.min);
+  writer.field("median", value.median);
+  writer.field("max", value.max);
+  writer.end_object();
+}
+
+void spread(Writer& writer, std::string_view key, const std::optional<Spread>& value) {
+  if (value)
+    spread(writer, key, *value);
+  else
+    writer.key(key), writer.null();
+}
+
+template <class T>
+void optional(Writer& writer, std::string_view key, const std::optional<T>& value) {
+  if (value)
+    writer.field(key, *value);
+  else
+    writer.key(key), writer.null();
+}
+
+// Text that is null where the source does not tell.
+void told(Writer& writer, std::string_view key, std::string_view value) {
+  if (value.empty())
+    writer.key(key), writer.null();
+  else
+    writer.field(key, value);
+}
+
+void integers(Writer& writer, std::string_view key, const std::vector<int64_t>& values) {
+  writer.key(key);
+  writer.begin_array(true);
+  for (const int64_t value : values) writer.number(value);
+  writer.end_array();
+}
+
+void strings(Writer& writer, std::string_view key, const std::vector<std::string>& values) {
+  writer.key(key);
+  writer.begin_array(true);
+  for (const auto& value : values) writer.string(value);
+  writer.end_array();
+}
+
+void occupancy(Writer& writer, const std::optional<OccupancyCell>& cell) {
+  writer.key("occupancy");
+  if (!cell) {
+    writer.null();
+    return;
+  }
+  writer.begin_object(true);
+  optional(writer, "reported_pct", cell->reported_pct);
+  optional(writer, "theoretical_pct", cell->theoretical_pct);
+  told(writer, "limited_by", cell->limited_by);
+  optional(writer, "grid_limited_pct", cell->grid_limited_pct);
+  writer.end_object();
+}
+
+void findings(Writer& writer, const std::vector<FindingRow>& rows) {
+  writer.key("findings");
+  writer.begin_array();
+  for (const FindingRow& row : rows) {
+    writer.begin_object();
+    writer.field("rule", row.finding.rule);
+    writer.field("range", row.finding.range);
+    writer.field("claim", row.finding.claim);
+    writer.field("cause", row.finding.cause);
+    writer.field("advice", row.finding.advice);
+    optional(writer, "cost_ns", row.finding.cost_ns);
+    optional(writer, "cost_bytes", row.finding.cost_bytes);
+    integers(writer, "events", row.events);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void verdicts(Writer& writer, std::string_view key, const std::vector<VerdictRow>& rows) {
+  writer.key(key);
+  writer.begin_array();
+  for (const VerdictRow& row : rows) {
+    writer.begin_object();
+    writer.field("range", row.verdict.range);
+    writer.field("metric", row.verdict.metric);
+    writer.field("expected", row.verdict.expected);
+    told(writer, "seen", row.verdict.seen);
+    writer.field("verdict", guess::name_of(row.verdict.outcome));
+    writer.field("why", row.verdict.why);
+    integers(writer, "events", row.events);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void sequence(Writer& writer, const std::vector<Step>& steps) {
+  writer.key("sequence");
+  writer.begin_array();
+  for (const Step& step : steps) {
+    writer.begin_object(true);
+    writer.field("kind", step.kind);
+    writer.field("family", step.family);
+    told(writer, "op", step.op);
+    told(writer, "inner_op", step.inner_op);
+    writer.field("name", step.readable);
+    writer.field("device_ns", step.device_ns);
+    writer.field("event", step.event);
+    writer.end_object();
+  }
+  writer.end_array();
+}
+
+void forward(Writer& writer, const ForwardRow& row) {
+  writer.begin_object();
+  writer.field("range", row.range);
+  writer.field("runs", row.runs);
+  spread(writer, "kernels", row.kernels);
+  spread(writer, "memcpy", row.memcpy);
+  spread(writer, "memset", row.memset);
+  spread(writer, "device_ns", row.device_ns);
+  spread(writer, "host_ns", row.host_ns);
+  told(writer, "backend", row.backend);
+  sequence(writer, row.sequence);
+  writer.field("found_by", row.found_by);
+  spread(writer, "busy_ns", row.busy_ns);
+  spread(writer, "peak_bytes", row.peak_bytes);
+  writer.end_object();
+}
+
+void kernel(Writer& writer, const KernelRow& row) {
+  writer.begin_object();
+  writer.field("range", row.range);
+  writer.field("name", row.name);
+  writer.field("readable", row.readable);
+  writer.field("family", row.family);
+  told(writer, "op", row.op);
+  writer.field("calls", row.calls);
+  writer.field("device_ns", row.device_ns);
+  optional(writer, "registers", row.registers >= 0 ? std::optional<int>(row.registers) : std::nullopt);
+  optional(writer, "shared_bytes",
+           row.shared_bytes >= 0 ? std::optional<int64_t>(row.shared_bytes) : std::nullopt);
+  told(writer, "block", row.block);
+  told(writer, "grid", row.grid);
+  occupancy(writer, row.occupancy);
+  writer.field("kind", row.kind);
+  told(writer, "inner_op", row.inner_op);
+  writer.end_object();
+}
+
+void statistics(Writer& writer, const Statistics& numbers) {
+  writer.key("statistics");
+  writer.begin_object();
+  writer.field("events", numbers.events);
+  writer.field("skipped", numbers.skipped);
+  writer.field("unattributed_device_events", numbers.unattributed_device_events);
+  writer.field("device_events", numbers.device_events);
+  writer.field("unlinked_device_events", numbers.unlinked_device_events);
+  writer.field("device_ns", numbers.device_ns);
+  writer.field("unattributed_device_ns", numbers.unattributed_device_ns);
+  writer.key("skipped_reasons");
+  writer.begin_object(true);
+  for (const auto& [reason, count] : numbers.skipped_reasons) writer.field(reason, count);
+  writer.end_object();
+  strings(writer, "warnings", numbers.warnings);
+  writer.end_object();
+}
+
+std::string render(const ExplainReport& report) {
+  return whole([&](Writer& writer) {
+    writer.key("trace");
+    writer.begin_object();
+    writer.field("source", report.trace.source);
+    writer.field("format", report.trace.format);
+    told(writer, "device", report.trace.device);
+    writer.field("events", report.trace.events);
+    writer.field("span_ns", report.trace.span_ns);
+    writer.key("metadata");
+    writer.begin_object();
+    for (const auto& [key, value] : report.trace.metadata) writer.field(key, value);
+    writer.end_object();
+    writer.end_object();
+    writer.key("forwards");
+    writer.begin_array();
+    for (const ForwardRow& row : report.forwards) forward(writer, row);
+    writer.end_array();
+    writer.key("kernels");
+    writer.begin_array();
+    for (const KernelRow& row : report.kernels) kernel(writer, row);
+    writer.end_array();
+    findings(writer, report.findings);
+    statistics(writer, report.statistics);
+  });
+}
+
+void variant(Writer& writer, const VariantRow& row) {
+  writer.begin_object();
+  writer.field("name", row.name);
+  writer.field("available", row.available);
+  strings(writer, "reasons", row.reasons);
+  spread(writer, "kernels", row.kernels);
+  spread(writer, "memcpy", row.memcpy);
+  spread(writer, "memset", row.memset);
+  spread(writer, "device_ns", row.device_ns);
+  spread(writer, "host_ns", row.host_ns);
+  spread(writer, "peak_bytes", row.peak_bytes);
+  occupancy(writer, row.occupancy);
+  // A NaN error (a result that is not a number) has no JSON number: null, with error_ok false.
+  optional(writer, "max_abs_error", row.max_abs_error);
+  verdicts(writer, "guess", row.guess);
+  findings(writer, row.findings);
+  told(writer, "trace", row.trace_file);
+  optional(writer, "error_bound", row.error_bound);
+  optional(writer, "error_ok", row.error_ok);
+  writer.end_object();
+}
+
+std::string render(const RunReport& report) {
+  return whole([&](Writer& writer) {
+    writer.key("device");
+    writer.begin_object();
+    writer.field("name", report.device_name);
+    writer.field("kind", report.device_kind);
+    told(writer, "features", report.device_features);
+    writer.field("threads", report.threads);
+    writer.end_object();
+    writer.key("problem");
+    writer.begin_object();
+    writer.field("text", report.problem_text);
+    for (const auto& [key, value] : report.problem) {
+      writer.key(key);
+      writer.literal(value);
+    }
+    writer.end_object();
+    writer.key("variants");
+    writer.begin_array();
+    for (const VariantRow& row : report.variants) variant(writer, row);
+    writer.end_array();
+    writer.key("steps");
+    writer.begin_object(true);
+    writer.field("wait", report.wait);
+    writer.field("warmup", report.warmup);
+    writer.field("active", report.active);
+    writer.end_object();
+    writer.field("seed", report.seed);
+  });
+}
+
+std::string render(const CheckReport& report) {
+  return whole([&](Writer& writer) {
+    writer.field("trace", report.trace);
+    writer.field("guess", report.guess);
+    verdicts(writer, "verdicts", report.verdicts);
+  });
+}
+
+std::string render(const DoctorReport& report) {
+  return whole([&](Writer& writer) {
+    writer.key("items");
+    writer.begin_array();
+    for (const DoctorItem& item : report.items) {
+      writer.begin_object(true);
+      writer.field("name", item.name);
+      writer.field("status", item.status);
+      writer.field("detail", item.detail);
+      writer.end_object();
+    }
+    writer.end_array();
+  });
+}
+
+std::string render(const NameReport& report) {
+  return whole([&](Writer& writer) {
+    writer.key("names");
+    writer.begin_array();
+    for (const NameRow& row : report.names) {
+      writer.begin_object();
+      writer.field("name", row.name);
+      writer.field("readable", row.facts.readable);
+      writer.field("family", analysis::name_of(row.facts.family));
+      told(writer, "provider", row.facts.provider);
+      told(writer, "backend", row.facts.backend);
+      told(writer, "dtype", row.facts.dtype);
+      optional(writer, "tensor_cores", row.facts.tensor_cores);
+      told(writer, "tile", row.facts.tile);
+      told(writer, "architecture", row.facts.architecture);
+      optional(writer, "stages", row.facts.stages);
+      writer.end_object();
+    }
+    writer.end_array();
+  });
+}
+
+}  // namespace
+
+std::string JsonRenderer::render(const Document& document, const Style&) const {
+  return std::visit([](const auto& report) { return json::render(report); }, document);
+}
+
+}  // namespace hunch::report::json

@@ -1,0 +1,120 @@
+// What `hunch run` prints: the problem and the device, every variant at a glance in one table, then for each
+// variant how its guess fared and what its trace reveals.
+#include <fmt/format.h>
+
+#include <cmath>
+
+#include "hunch/base/strings.h"
+#include "hunch/base/units.h"
+#include "hunch/report/terminal/blocks.h"
+#include "hunch/report/terminal/terminal_renderer.h"
+
+namespace hunch::report::terminal {
+namespace {
+
+std::string error_text(const VariantRow& row) {
+  if (!row.max_abs_error) return "-";
+  if (std::isnan(*row.max_abs_error)) return "NaN";
+  if (row.error_ok && !*row.error_ok)
+    return fmt::format("{:.2g} OVER {:.2g}", *row.max_abs_error, row.error_bound.value_or(0));
+  return fmt::format("{:.2g}{}", *row.max_abs_error, row.error_ok ? " ok" : "");
+}
+
+Ink error_ink(const VariantRow& row) {
+  if (!row.error_ok) return Ink::plain;
+  return *row.error_ok ? Ink::plain : Ink::bad;
+}
+
+template <class Format>
+std::string median_text(const std::optional<Spread>& value, Format format) {
+  return value ? format(value->median) : "-";
+}
+
+void glance(std::string& out, const Style& style, const RunReport& report) {
+  const bool on_cpu = report.device_kind == "cpu";
+  Table table({{"variant", Align::left, 10},
+               {"kernels", Align::left, 9},
+               {"device time", Align::right, 8},
+               {"host time", Align::right, 5},
+               {"occupancy", Align::right, 2},
+               {"peak memory", Align::right, 6},
+               {"max error", Align::right, 4},
+               {"guess", Align::left, 7}},
+              0);
+  for (const VariantRow& row : report.variants) {
+    if (!row.available) {
+      table.add({{row.name, Ink::dim},
+                 {"-", Ink::dim},
+                 {"-", Ink::dim},
+                 {"-", Ink::dim},
+                 {"-", Ink::dim},
+                 {"-", Ink::dim},
+                 {"-", Ink::dim},
+                 {"not run", Ink::dim}});
+      table.note("", "not available: " + base::join(row.reasons, "; "));
+      continue;
+    }
+    const std::string occupancy = occupancy_text(row.occupancy);
+    const Tally counts = tally(row.guess);
+    table.add(
+        {{row.name, Ink::bold},
+         {row.kernels ? work_text(*row.kernels, row.memcpy.value_or(Spread{}), row.memset.value_or(Spread{}))
+                      : "-",
+          Ink::plain},
+         {median_text(row.device_ns, base::format_ns), Ink::plain},
+         {median_text(row.host_ns, base::format_ns), Ink::plain},
+         {occupancy.empty() ? (on_cpu ? "n/a" : "-") : occupancy, Ink::plain},
+         {median_text(row.peak_bytes, base::format_bytes), Ink::plain},
+         {error_text(row), error_ink(row)},
+         {tally_text(counts), tally_ink(counts)}});
+  }
+  table.render(style, out);
+  const auto dropped = table.dropped(style);
+  if (!dropped.empty())
+    paragraph(out, style, 0, "left out at this width: " + base::join(dropped, ", "), Ink::dim);
+  paragraph(
+      out, style, 0,
+      fmt::format("Per forward, the median of {}. Counts come from the recordings; max error is against "
+                  "double precision{}.",
+                  plural(report.active, "recorded forward", "recorded forwards"),
+                  on_cpu ? "; occupancy is a GPU's, a CPU has none" : ""),
+      Ink::dim);
+}
+
+void details(std::string& out, const Style& style, const VariantRow& row) {
+  if (!row.available || (row.guess.empty() && row.findings.empty() && row.trace_file.empty())) return;
+  out += '\n';
+  const Tally counts = tally(row.guess);
+  std::string head = row.name;
+  if (counts.total() > 0) head += fmt::format(": the guess {}", tally_text(counts));
+  paragraph(out, style, 0, head, Ink::bold);
+  verdicts_block(out, style, 2, row.guess, false, false);
+  if (!row.findings.empty()) {
+    paragraph(out, style, 2, "What the trace reveals", Ink::accent);
+    findings_block(out, style, 4, row.findings, false, false);
+  }
+  if (!row.trace_file.empty()) labelled(out, style, 2, "trace", 7, row.trace_file);
+}
+
+}  // namespace
+
+std::string render(const RunReport& report, const Style& style) {
+  std::string out;
+  paragraph(out, style, 0, "Attention, at a glance", Ink::bold);
+  const auto put = [&](std::string_view label, std::string_view text) {
+    labelled(out, style, 0, label, 9, text);
+  };
+  put("problem", report.problem_text);
+  std::string device = report.device_name;
+  if (report.threads > 0) device += fmt::format(", {}", plural(report.threads, "thread", "threads"));
+  if (!report.device_features.empty()) device += ", " + report.device_features;
+  put("device", device);
+  put("steps", fmt::format("{} wait, {} warm-up, {} recorded; seed {}", report.wait, report.warmup,
+                           report.active, report.seed));
+  out += '\n';
+  glance(out, style, report);
+  for (const VariantRow& row : report.variants) details(out, style, row);
+  return out;
+}
+
+}  // namespace hunch::report::terminal
