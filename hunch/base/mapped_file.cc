@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -85,6 +86,13 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
 
 MappedFile::~MappedFile() {
   if (mapping_ != nullptr) ::munmap(mapping_, size_);
+}
+
+void MappedFile::forget_before(std::size_t offset) const {
+  if (mapping_ == nullptr) return;
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  const std::size_t whole_pages = std::min(offset, size_) / page * page;
+  if (whole_pages > 0) ::madvise(mapping_, whole_pages, MADV_DONTNEED);
 }
 
 std::string_view MappedFile::bytes() const {

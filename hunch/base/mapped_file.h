@@ -23,6 +23,10 @@ class MappedFile {
 
   std::string_view bytes() const;
 
+  // A hint that bytes before `offset` will not be read soon: a mapped file's pages leave this process's
+  // memory (and come back from the file when they are read after all).
+  void forget_before(std::size_t offset) const;
+
  private:
   MappedFile() = default;
   void* mapping_ = nullptr;

@@ -2,34 +2,47 @@
 // at a file's name; read() fills a TraceBuilder. Compressed input is unpacked before a reader sees it.
 #pragma once
 
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "hunch/base/result.h"
+#include "hunch/formats/writer.h"
 #include "hunch/trace/builder.h"
 
 namespace hunch::formats {
 
+struct ReadOptions {
+  // A file that ends in the middle of its events is an error; with salvage it is read up to there, with a
+  // warning.
+  bool salvage = false;
+};
+
+// What a reader gets besides the bytes.
+struct ReadContext {
+  ReadOptions options;
+  // May be empty. A reader calls it now and then: bytes before `offset` are no longer needed, so that a
+  // mapped file need not stay in memory.
+  std::function<void(std::size_t offset)> done_before;
+};
+
 class Reader {
  public:
   virtual ~Reader() = default;
-  virtual std::string_view name() const = 0;                     // "chrome_json"
-  virtual bool sniff(std::string_view first_bytes) const = 0;    // up to 4 KiB
+  virtual std::string_view name() const = 0;                   // "chrome_json"
+  virtual bool sniff(std::string_view first_bytes) const = 0;  // up to 4 KiB
   // Errors: parse, with the byte; events that cannot be used are counted in the builder and are no error.
-  virtual base::Status read(std::string_view bytes, trace::TraceBuilder& builder) const = 0;
+  virtual base::Status read(std::string_view bytes, trace::TraceBuilder& builder,
+                            const ReadContext& context) const = 0;
 };
 
 std::span<const Reader* const> readers();
 
 // Opens, unpacks gzip (told by its bytes), picks the reader and reads. Errors name the file.
-base::Result<trace::Trace> read_trace(const std::string& path);
+base::Result<trace::Trace> read_trace(const std::string& path, const ReadOptions& options = {});
 // The same for bytes in memory; `name` stands in errors and in Trace::source.
-base::Result<trace::Trace> read_trace_bytes(std::string_view bytes, const std::string& name);
-
-// Writes a Trace as Chrome JSON in the form of PyTorch's profiler; gzip where the path ends in ".gz".
-// Written to a temporary file beside it and renamed: never half a file. Errors: io.
-base::Status write_chrome_json(const trace::Trace& trace, const std::string& path);
-std::string chrome_json(const trace::Trace& trace);
+base::Result<trace::Trace> read_trace_bytes(std::string_view bytes, const std::string& name,
+                                            const ReadOptions& options = {});
 
 }  // namespace hunch::formats

@@ -11,7 +11,7 @@ uint32_t TraceBuilder::track(std::string_view pid, std::string_view tid) {
   key.reserve(pid.size() + tid.size() + 1);
   key.append(pid).append(1, '\0').append(tid);
   const auto [found, added] = track_ids_.emplace(std::move(key), static_cast<uint32_t>(trace_.tracks.size()));
-  if (added) trace_.tracks.push_back(Track{std::string(pid), std::string(tid), {}});
+  if (added) trace_.tracks.push_back(Track{std::string(pid), std::string(tid), {}, {}});
   return found->second;
 }
 
@@ -38,6 +38,45 @@ EventId TraceBuilder::add(const Event& event) {
   trace_.detail.push_back(detail);
   trace_.source_index.push_back(event.source_index);
   return id;
+}
+
+void TraceBuilder::reserve(std::size_t events, std::size_t device_events, std::size_t ops) {
+  trace_.start.reserve(events);
+  trace_.duration.reserve(events);
+  trace_.name.reserve(events);
+  trace_.kind.reserve(events);
+  trace_.track.reserve(events);
+  trace_.correlation.reserve(events);
+  trace_.external_id.reserve(events);
+  trace_.detail.reserve(events);
+  trace_.source_index.reserve(events);
+  trace_.device_details.reserve(device_events);
+  trace_.op_details.reserve(ops);
+}
+
+void TraceBuilder::remove(const std::vector<EventId>& events) {
+  if (events.empty()) return;
+  const auto shrink = [&events](auto& column) {
+    std::size_t kept = events.front();
+    std::size_t next = 0;
+    for (std::size_t row = kept; row < column.size(); ++row) {
+      if (next < events.size() && events[next] == row) {
+        ++next;
+        continue;
+      }
+      column[kept++] = column[row];
+    }
+    column.resize(kept);
+  };
+  shrink(trace_.start);
+  shrink(trace_.duration);
+  shrink(trace_.name);
+  shrink(trace_.kind);
+  shrink(trace_.track);
+  shrink(trace_.correlation);
+  shrink(trace_.external_id);
+  shrink(trace_.detail);
+  shrink(trace_.source_index);
 }
 
 void TraceBuilder::skip(std::string_view reason) {

@@ -33,8 +33,19 @@ class TraceBuilder {
   void add_memory(const MemoryEvent& event) { trace_.memory.push_back(event); }
   StringId intern(std::string_view text) { return trace_.strings.intern(text); }
 
-  // Counts one event that could not be used; `reason` in the plural sense of a table row: "no name".
+  // Room for about this many events, so that columns grow without copies. A wrong guess costs only speed.
+  void reserve(std::size_t events, std::size_t device_events, std::size_t ops);
+
+  // For begin/end pairs: the begin adds a row, the end sets its duration. Rows that never ended are taken
+  // out again before finish(); `events` in rising order. Ids of rows behind them move down.
+  void set_duration(EventId event, Ns duration) { trace_.duration[event] = duration; }
+  void remove(const std::vector<EventId>& events);
+
+  // Counts one event that could not be used; `reason` reads as a row of a table: "event without a name".
   void skip(std::string_view reason);
+  // Counts one sound event that is not kept, and one value that was kept after a repair.
+  void ignore(std::string_view kind) { ++trace_.stats.ignored[std::string(kind)]; }
+  void repaired(std::string_view what) { ++trace_.stats.repaired[std::string(what)]; }
   void warn(std::string message) { trace_.stats.warnings.push_back(std::move(message)); }
 
   Trace& trace() { return trace_; }  // for devices, metadata, source, format, base_time, stats.events

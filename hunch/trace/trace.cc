@@ -4,19 +4,32 @@ namespace hunch::trace {
 
 std::string_view name_of(EventKind kind) {
   switch (kind) {
-    case EventKind::op: return "op";
-    case EventKind::annotation: return "annotation";
-    case EventKind::step: return "step";
-    case EventKind::python_frame: return "python_frame";
-    case EventKind::runtime_call: return "runtime_call";
-    case EventKind::driver_call: return "driver_call";
-    case EventKind::kernel: return "kernel";
-    case EventKind::memcpy: return "memcpy";
-    case EventKind::memset: return "memset";
-    case EventKind::sync: return "sync";
-    case EventKind::device_annotation: return "device_annotation";
-    case EventKind::overhead: return "overhead";
-    case EventKind::other: break;
+    case EventKind::op:
+      return "op";
+    case EventKind::annotation:
+      return "annotation";
+    case EventKind::step:
+      return "step";
+    case EventKind::python_frame:
+      return "python_frame";
+    case EventKind::runtime_call:
+      return "runtime_call";
+    case EventKind::driver_call:
+      return "driver_call";
+    case EventKind::kernel:
+      return "kernel";
+    case EventKind::memcpy:
+      return "memcpy";
+    case EventKind::memset:
+      return "memset";
+    case EventKind::sync:
+      return "sync";
+    case EventKind::device_annotation:
+      return "device_annotation";
+    case EventKind::overhead:
+      return "overhead";
+    case EventKind::other:
+      break;
   }
   return "other";
 }

@@ -22,13 +22,13 @@ using EventId = uint32_t;  // a row
 inline constexpr uint32_t kNone = UINT32_MAX;
 
 enum class EventKind : uint8_t {
-  op,                 // cpu_op
-  annotation,         // user_annotation, NVTX range
-  step,               // ProfilerStep#N
-  python_frame,       // python_function, nn.Module frames among them
-  runtime_call,       // cuda_runtime, hip*, our own launch calls
-  driver_call,        // cuda_driver
-  kernel,             // device work from here on ...
+  op,            // cpu_op
+  annotation,    // user_annotation, NVTX range
+  step,          // ProfilerStep#N
+  python_frame,  // python_function, nn.Module frames among them
+  runtime_call,  // cuda_runtime, hip*, our own launch calls
+  driver_call,   // cuda_driver
+  kernel,        // device work from here on ...
   memcpy,
   memset,             // ... to here
   sync,               // cuda_sync
@@ -49,19 +49,20 @@ std::string_view name_of(EventKind kind);
 struct Track {
   std::string pid;  // as in the source; may be text
   std::string tid;
-  std::string name; // thread or stream name, where known
+  std::string name;     // thread or stream name, where known
+  std::string process;  // process or device name, where known: "python", "GPU 0"
 };
 
 // What device work says of itself; -1 (or 0 for grid and block) where the source does not say.
 struct DeviceDetail {
   int32_t device = -1;
   int64_t stream = -1;
-  int64_t bytes = -1;                          // copies and memsets
-  int32_t registers = -1;                      // per thread
-  int64_t shared_bytes = -1;                   // per block, static and dynamic
+  int64_t bytes = -1;         // copies and memsets
+  int32_t registers = -1;     // per thread
+  int64_t shared_bytes = -1;  // per block, static and dynamic
   std::array<uint32_t, 3> grid = {0, 0, 0};
   std::array<uint32_t, 3> block = {0, 0, 0};
-  float reported_occupancy_pct = -1;           // "est. achieved occupancy %"
+  float reported_occupancy_pct = -1;  // "est. achieved occupancy %"
   float blocks_per_sm = -1;
   float warps_per_sm = -1;
   int64_t graph_id = -1;
@@ -70,7 +71,7 @@ struct DeviceDetail {
 
 // What a host op says of itself.
 struct OpDetail {
-  StringId input_dims = kNone;   // the source's text, "[[8,16,1024,64],[]]"
+  StringId input_dims = kNone;  // the source's text, "[[8,16,1024,64],[]]"
   StringId input_types = kNone;
   int64_t sequence_number = -1;  // autograd
   int64_t forward_thread = -1;   // "Fwd thread id"
@@ -91,7 +92,7 @@ struct DeviceProperties {
   int64_t shared_bytes_per_block_optin = 0;  // opt-in limit; 0 where not said
   int64_t shared_bytes_per_multiprocessor = 0;
   int64_t memory_bytes = 0;
-  bool is_cpu = false;                       // hunch's own CPU device: no occupancy there
+  bool is_cpu = false;  // hunch's own CPU device: no occupancy there
 };
 
 // A change of device memory in use ("[memory]" events).
@@ -103,18 +104,21 @@ struct MemoryEvent {
   int32_t device = 0;
 };
 
-// What the reader met besides good events. `skipped` events are lost to the analysis; notes say why.
+// What the reader met besides good events. `skipped` events are lost to the analysis; reasons say why.
+// events = rows + memory events + ignored + skipped (a begin/end pair is two events and one row).
 struct ImportStats {
-  uint64_t events = 0;                            // seen, of any kind
-  uint64_t skipped = 0;                           // malformed, by reason in `reasons`
-  std::map<std::string, uint64_t> reasons;        // "event without a name": 2
-  std::vector<std::string> warnings;              // about the file as a whole
+  uint64_t events = 0;                       // seen, of any kind
+  uint64_t skipped = 0;                      // malformed, by reason in `reasons`
+  std::map<std::string, uint64_t> reasons;   // "event without a name": 2
+  std::map<std::string, uint64_t> ignored;   // sound events that no analysis needs: "flow arrow": 812
+  std::map<std::string, uint64_t> repaired;  // kept, after a repair: "invalid UTF-8 replaced": 3
+  std::vector<std::string> warnings;         // about the file as a whole
 };
 
 struct Trace {
-  std::string source;   // file name, or "recording"
-  std::string format;   // "chrome_json", "recording"
-  Ns base_time = 0;     // added already; 0 where times are absolute in the file
+  std::string source;  // file name, or "recording"
+  std::string format;  // "chrome_json", "recording"
+  Ns base_time = 0;    // added already; 0 where times are absolute in the file
   StringPool strings;
 
   // Columns, one entry an event.

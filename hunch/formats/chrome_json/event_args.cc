@@ -1,0 +1,224 @@
+#include "hunch/formats/chrome_json/event_args.h"
+
+#include <limits>
+
+#include "hunch/formats/chrome_json/numbers.h"
+#include "hunch/formats/chrome_json/text.h"
+
+namespace hunch::formats::chrome_json {
+namespace {
+
+bool is_null(std::string_view token) { return token == "null" || token == "None"; }
+
+// Sets `to` where `token` is a whole number that is not negative; counts what is no number.
+template <class Int>
+bool set_count(std::string_view token, Int& to, uint64_t& wrong) {
+  if (is_null(token)) return false;
+  if constexpr (std::is_same_v<Int, uint64_t>) {
+    if (const auto value = parse_unsigned(token)) {
+      to = *value;
+      return true;
+    }
+  }
+  const auto value = parse_signed(token);
+  if (!value || (*value > 0 &&
+                 static_cast<uint64_t>(*value) > static_cast<uint64_t>(std::numeric_limits<Int>::max()))) {
+    // Larger than the type, or no whole number at all.
+    ++wrong;
+    return false;
+  }
+  if (*value < 0) return false;
+  to = static_cast<Int>(*value);
+  return true;
+}
+
+bool set_real(std::string_view token, float& to, uint64_t& wrong) {
+  if (is_null(token)) return false;
+  const auto value = parse_real(token);
+  if (!value) {
+    ++wrong;
+    return false;
+  }
+  if (*value < 0 || *value > 1e30) return false;
+  to = static_cast<float>(*value);
+  return true;
+}
+
+bool set_triple(const TokenWalker& walker, uint32_t first, std::array<uint32_t, 3>& to, uint64_t& wrong) {
+  std::array<uint32_t, 3> values{};
+  std::size_t seen = 0;
+  bool sound = walker.kind(first) == '[';
+  if (!sound) {
+    if (!is_null(walker.text(first))) ++wrong;
+    return false;
+  }
+  walker.elements(first, [&](uint32_t at, uint32_t behind) {
+    if (seen < 3 && behind == at + 1) {
+      uint64_t unused = 0;
+      sound = set_count(walker.text(at), values[seen], unused) && sound;
+    }
+    ++seen;
+  });
+  if (!sound || seen != 3) {
+    ++wrong;
+    return false;
+  }
+  to = values;
+  return true;
+}
+
+bool is_external_id(std::string_view key) { return key == "External id" || key == "external id"; }
+
+}  // namespace
+
+void ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out) {
+  using trace::EventKind;
+  if (walker.kind(args) != '{') {
+    if (!is_null(walker.text(args))) ++out.wrong_types;
+    return;
+  }
+  switch (kind) {
+    case EventKind::kernel:
+    case EventKind::memcpy:
+    case EventKind::memset:
+      return read_device(walker, args, out);
+    case EventKind::op:
+      return read_op(walker, args, out);
+    case EventKind::python_frame:
+      return read_python(walker, args, out);
+    default:
+      return read_ids(walker, args, out);
+  }
+}
+
+void ArgsReader::read_device(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+  trace::DeviceDetail& to = out.device;
+  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+    const auto count = [&](auto& field) {
+      if (set_count(walker.text(first), field, out.wrong_types)) out.has_device = true;
+    };
+    const auto real = [&](float& field) {
+      if (set_real(walker.text(first), field, out.wrong_types)) out.has_device = true;
+    };
+    switch (key.size()) {
+      case 4:
+        if (key == "grid") out.has_device |= set_triple(walker, first, to.grid, out.wrong_types);
+        break;
+      case 5:
+        if (key == "block") out.has_device |= set_triple(walker, first, to.block, out.wrong_types);
+        if (key == "bytes") count(to.bytes);
+        break;
+      case 6:
+        if (key == "device") count(to.device);
+        if (key == "stream") count(to.stream);
+        break;
+      case 8:
+        if (key == "graph id") count(to.graph_id);
+        break;
+      case 11:
+        if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
+        if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
+        break;
+      case 12:
+        if (key == "warps per SM") real(to.warps_per_sm);
+        break;
+      case 13:
+        if (key == "shared memory") count(to.shared_bytes);
+        if (key == "blocks per SM") real(to.blocks_per_sm);
+        if (key == "graph node id") count(to.graph_node_id);
+        break;
+      case 20:
+        if (key == "registers per thread") count(to.registers);
+        break;
+      case 25:
+        if (key == "est. achieved occupancy %") real(to.reported_occupancy_pct);
+        break;
+      default:
+        break;
+    }
+  });
+}
+
+void ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+  trace::OpDetail& to = out.op;
+  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t behind) {
+    const auto list = [&](trace::StringId& field) {
+      if (walker.kind(first) != '[') {
+        if (!is_null(walker.text(first))) ++out.wrong_types;
+        return;
+      }
+      field = builder_.intern(compact(walker.text(first, behind), scratch_));
+      out.has_op = true;
+    };
+    const auto count = [&](int64_t& field) {
+      if (set_count(walker.text(first), field, out.wrong_types)) out.has_op = true;
+    };
+    switch (key.size()) {
+      case 10:
+        if (key == "Input Dims") list(to.input_dims);
+        if (key == "Input type") list(to.input_types);
+        break;
+      case 11:
+        if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
+        if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
+        break;
+      case 13:
+        if (key == "Fwd thread id") count(to.forward_thread);
+        break;
+      case 15:
+        if (key == "Sequence number") count(to.sequence_number);
+        break;
+      default:
+        break;
+    }
+  });
+}
+
+void ArgsReader::read_python(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+  trace::OpDetail& to = out.op;
+  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+    if (key == "Python id") {
+      out.has_op |= set_count(walker.text(first), to.python_id, out.wrong_types);
+    } else if (key == "Python parent id") {
+      out.has_op |= set_count(walker.text(first), to.python_parent, out.wrong_types);
+    }
+  });
+}
+
+void ArgsReader::read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+    if (key.size() != 11) return;
+    if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
+    if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
+  });
+}
+
+MemoryArgs ArgsReader::read_memory(const TokenWalker& walker, uint32_t args) {
+  MemoryArgs out;
+  uint64_t wrong = 0;
+  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+    if (key == "Bytes") {
+      if (const auto value = parse_signed(walker.text(first))) {
+        out.bytes = *value;
+        out.has_bytes = true;
+      }
+    } else if (key == "Total Allocated") {
+      set_count(walker.text(first), out.total_allocated, wrong);
+    } else if (key == "Device Id") {
+      set_count(walker.text(first), out.device_id, wrong);
+    } else if (key == "Device Type") {
+      out.has_type = set_count(walker.text(first), out.device_type, wrong);
+    }
+  });
+  return out;
+}
+
+std::string_view ArgsReader::find_string(const TokenWalker& walker, uint32_t args, std::string_view key) {
+  std::string_view found;
+  walker.members(args, [&](std::string_view name, uint32_t first, uint32_t) {
+    if (name == key && is_string(walker.text(first))) found = walker.text(first);
+  });
+  return found;
+}
+
+}  // namespace hunch::formats::chrome_json

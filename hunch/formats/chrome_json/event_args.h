@@ -1,0 +1,52 @@
+// The "args" of an event: the few values that the analysis uses, looked for by the event's kind. What is
+// missing, null or negative stays "not said"; a value of a wrong type is ignored and counted.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "hunch/formats/chrome_json/token_walker.h"
+#include "hunch/trace/builder.h"
+
+namespace hunch::formats::chrome_json {
+
+struct EventArgs {
+  uint64_t correlation = 0;
+  uint64_t external_id = 0;
+  trace::DeviceDetail device;
+  trace::OpDetail op;
+  bool has_device = false;
+  bool has_op = false;
+  uint64_t wrong_types = 0;
+};
+
+struct MemoryArgs {
+  int64_t bytes = 0;
+  int64_t total_allocated = -1;
+  int32_t device_id = 0;
+  int32_t device_type = 0;  // c10's numbers: 0 is the CPU
+  bool has_bytes = false;
+  bool has_type = false;
+};
+
+class ArgsReader {
+ public:
+  explicit ArgsReader(trace::TraceBuilder& builder) : builder_(builder) {}
+
+  // Reads the args object at token `args` for an event of this kind into `out` (as constructed).
+  void read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out);
+  MemoryArgs read_memory(const TokenWalker& walker, uint32_t args);
+  // The raw string token of a member, or empty.
+  static std::string_view find_string(const TokenWalker& walker, uint32_t args, std::string_view key);
+
+ private:
+  void read_device(const TokenWalker& walker, uint32_t args, EventArgs& out);
+  void read_op(const TokenWalker& walker, uint32_t args, EventArgs& out);
+  void read_python(const TokenWalker& walker, uint32_t args, EventArgs& out);
+  void read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out);
+
+  trace::TraceBuilder& builder_;
+  std::string scratch_;
+};
+
+}  // namespace hunch::formats::chrome_json

@@ -1,0 +1,68 @@
+#include "hunch/formats/chrome_json/event_kind.h"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+
+namespace hunch::formats::chrome_json {
+namespace {
+
+using trace::EventKind;
+
+struct Category {
+  std::string_view name;
+  EventKind kind;
+};
+
+// The common ones first: they are compared as written before anything is lowered.
+constexpr std::array kCategories = {
+    Category{"cpu_op", EventKind::op},
+    Category{"python_function", EventKind::python_frame},
+    Category{"cuda_runtime", EventKind::runtime_call},
+    Category{"kernel", EventKind::kernel},
+    Category{"cuda_driver", EventKind::driver_call},
+    Category{"user_annotation", EventKind::annotation},
+    Category{"gpu_memcpy", EventKind::memcpy},
+    Category{"gpu_memset", EventKind::memset},
+    Category{"gpu_user_annotation", EventKind::device_annotation},
+    Category{"overhead", EventKind::overhead},
+    Category{"operator", EventKind::op},           // until 2022
+    Category{"runtime", EventKind::runtime_call},  // until 2022
+    Category{"driver", EventKind::driver_call},
+    Category{"memcpy", EventKind::memcpy},
+    Category{"memset", EventKind::memset},
+    Category{"concurrent_kernel", EventKind::kernel},
+    Category{"mtia_ccp_events", EventKind::kernel},  // work of Meta's accelerator
+};
+
+bool ends_with(std::string_view text, std::string_view end) {
+  return text.size() >= end.size() && text.substr(text.size() - end.size()) == end;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
+}  // namespace
+
+EventKind kind_of_category(std::string_view category) {
+  for (const auto& known : kCategories)
+    if (category == known.name) return known.kind;
+  std::array<char, 32> lowered{};
+  if (category.size() > lowered.size()) return EventKind::other;
+  std::transform(category.begin(), category.end(), lowered.begin(), lower);
+  const std::string_view name(lowered.data(), category.size());
+  for (const auto& known : kCategories)
+    if (name == known.name) return known.kind;
+  // Other vendors' names differ in the first word only: xpu_runtime, mtia_runtime, privateuse1_driver.
+  if (ends_with(name, "_runtime")) return EventKind::runtime_call;
+  if (ends_with(name, "_driver")) return EventKind::driver_call;
+  if (ends_with(name, "_sync")) return EventKind::sync;
+  return EventKind::other;
+}
+
+bool is_step_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "ProfilerStep#";
+  if (name.size() <= kPrefix.size() || name.substr(0, kPrefix.size()) != kPrefix) return false;
+  return std::all_of(name.begin() + kPrefix.size(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace hunch::formats::chrome_json

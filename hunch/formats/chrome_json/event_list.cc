@@ -1,0 +1,194 @@
+#include "hunch/formats/chrome_json/event_list.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hunch/formats/chrome_json/text_scan.h"
+#include "hunch/formats/chrome_json/token_walker.h"
+
+namespace hunch::formats::chrome_json {
+namespace {
+
+constexpr std::size_t kWindow = std::size_t{256} << 10;  // tokens and text of a window stay in the cache
+constexpr std::size_t kReleaseStep = std::size_t{8} << 20;
+constexpr uint64_t kDamageWarnings = 5;  // places named one by one; the rest is counted
+
+}  // namespace
+
+EventList::EventList(std::string_view text, bool top_level_array, trace::TraceBuilder& builder,
+                     EventDecoder& decoder, const ReadContext& context)
+    : text_(text),
+      top_level_array_(top_level_array),
+      builder_(builder),
+      decoder_(decoder),
+      context_(context) {}
+
+base::Result<std::size_t> EventList::read(std::size_t at) {
+  std::size_t size = kWindow;
+  while (true) {
+    release(at);
+    at = skip_space(text_, at);
+    while (at < text_.size() && text_[at] == ',') at = skip_space(text_, at + 1);
+    if (at >= text_.size()) return list_cut(at, false);
+    if (text_[at] == ']') return at + 1;
+
+    std::size_t window_end = text_.size();
+    if (text_.size() - at > size) {
+      window_end = last_event_boundary(text_, at, at + size);
+      if (window_end == kNowhere && size < StructuralIndex::kMaxWindow) {
+        size *= 2;
+        continue;
+      }
+      window_end = std::min(window_end, text_.size());
+    }
+    const std::string_view window = text_.substr(at, window_end - at);
+    Step step = Step::damaged;
+    if (index_.index(window)) step = walk(window, at);
+    if (step == Step::list_done) return at;
+    if (step == Step::out && window_end < text_.size() && size < StructuralIndex::kMaxWindow) {
+      size *= 2;  // the boundary lay inside of an event: try again from that event, with more
+      continue;
+    }
+    size = kWindow;
+    if (step == Step::window_done) continue;
+    while (at < window_end) {
+      at = skip_space(text_, at);
+      if (at >= text_.size()) break;
+      if (text_[at] == ',') {
+        ++at;
+        continue;
+      }
+      if (text_[at] == ']') return at + 1;
+      bool list_done = false;
+      if (!lenient_element(at, list_done)) return list_cut(at, true);
+      if (list_done) return at;
+    }
+  }
+}
+
+// Moves `at` from the window's start behind the last element that was taken.
+EventList::Step EventList::walk(std::string_view window, std::size_t& at) {
+  const TokenWalker walker(window, index_.tokens());
+  const std::size_t start = at;
+  uint32_t i = 0;
+  while (true) {
+    if (i >= walker.count()) {
+      at = start + window.size();
+      return Step::window_done;
+    }
+    at = start + walker.offset(i);
+    const char c = walker.kind(i);
+    if (c == ']') {
+      ++at;
+      return Step::list_done;
+    }
+    if (c == ',') {
+      ++i;
+      continue;
+    }
+    const uint32_t behind = c == '{' ? decoder_.event(walker, i) : walker.skip(i);
+    if (behind == TokenWalker::kOut) return Step::out;
+    if (behind == TokenWalker::kBroken) return Step::damaged;
+    if (c != '{') decoder_.skip_element("not an object");
+    i = behind;
+    const char next = walker.kind(i);
+    if (next != ',' && next != ']' && next != '\0') {
+      at = start + walker.offset(i);
+      return Step::damaged;
+    }
+  }
+}
+
+bool EventList::lenient_element(std::size_t& at, bool& list_done) {
+  const std::size_t start = at;
+  std::size_t damage = at;
+  if (text_[at] == '{') {
+    const RepairResult result = repair_event(text_, at, !tired(), repaired_json_);
+    if (result.outcome == Repair::done && repaired_index_.index(repaired_json_)) {
+      const TokenWalker walker(repaired_json_, repaired_index_.tokens());
+      if (!TokenWalker::failed(decoder_.event(walker, 0))) {
+        repairs_.escapes += result.counts.escapes;
+        repairs_.utf8 += result.counts.utf8;
+        repairs_.quotes += result.counts.quotes;
+        repairs_.controls += result.counts.controls;
+        at = result.end;
+        return true;
+      }
+    }
+    if (result.outcome == Repair::cut) {
+      at = text_.size();
+      return false;
+    }
+    damage = result.end;
+    rescanned_ += result.scanned;
+  }
+  bool found = false;
+  resynchronise(start, damage, at, list_done, found);
+  return found;
+}
+
+void EventList::resynchronise(std::size_t start, std::size_t damage, std::size_t& at, bool& list_done,
+                              bool& found) {
+  // The next event is looked for right behind this one's start, so that damage which showed late costs no
+  // good events; after too much looking, behind the damage only, so that no input takes for ever.
+  std::size_t from = start + 1;
+  if (tired()) from = std::max(from, damage);
+  const std::size_t event = next_event_start(text_, from);
+  const std::size_t end =
+      next_list_end(text_, from, event == kNowhere ? text_.size() : event, top_level_array_);
+  found = event != kNowhere || end != kNowhere;
+  if (!found) {
+    at = text_.size();
+    return;
+  }
+  decoder_.skip_element("damaged JSON");
+  list_done = end != kNowhere;
+  at = list_done ? end + 1 : event;
+  note_damage(start, at);
+}
+
+void EventList::note_damage(std::size_t from, std::size_t to) {
+  if (++damaged_ <= kDamageWarnings)
+    builder_.warn(fmt::format("byte {}: damaged JSON, one event skipped; read on at byte {}", from, to));
+}
+
+base::Result<std::size_t> EventList::list_cut(std::size_t at, bool inside_event) {
+  const uint64_t events = builder_.trace().stats.events;
+  // A bare array needs no closing bracket in this format, as long as its last event is whole.
+  if (top_level_array_ && !inside_event && events > 0) {
+    builder_.warn("the list of events is not closed; all events in it are whole");
+    return at;
+  }
+  const std::string where =
+      inside_event ? "in the middle of an event" : "before its list of events is closed";
+  if (context_.options.salvage) {
+    builder_.warn(
+        fmt::format("byte {}: the file ends {}; the {} events before are kept", text_.size(), where, events));
+    return text_.size();
+  }
+  return base::fail(base::Error{
+      base::ErrorCode::parse,
+      fmt::format("the file ends {}, after {} whole events: it was cut", where, events),
+      {},
+      text_.size(),
+      fmt::format("record it again; or add --salvage to read the {} events before the cut", events)});
+}
+
+void EventList::release(std::size_t at) {
+  if (!context_.done_before || at < released_ + kReleaseStep) return;
+  released_ = at;
+  context_.done_before(at);
+}
+
+void EventList::finish() {
+  auto& repaired = builder_.trace().stats.repaired;
+  if (repairs_.escapes != 0) repaired["string with an invalid escape, kept as written"] += repairs_.escapes;
+  if (repairs_.utf8 != 0) repaired["string with invalid UTF-8, replaced by U+FFFD"] += repairs_.utf8;
+  if (repairs_.quotes != 0) repaired["string with bare quotes, kept"] += repairs_.quotes;
+  if (repairs_.controls != 0) repaired["string with raw control characters, kept"] += repairs_.controls;
+  if (damaged_ > kDamageWarnings)
+    builder_.warn(fmt::format("{} more damaged events were skipped", damaged_ - kDamageWarnings));
+}
+
+}  // namespace hunch::formats::chrome_json
