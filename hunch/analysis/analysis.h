@@ -8,45 +8,61 @@
 
 #include "hunch/analysis/kernel_names.h"
 #include "hunch/analysis/occupancy.h"
+#include "hunch/analysis/ranges.h"
 #include "hunch/analysis/timeline.h"
 #include "hunch/trace/trace.h"
 
 namespace hunch::analysis {
 
-// How forwards were found, best first.
-enum class ForwardSource { annotation, step, whole_trace };
-std::string_view name_of(ForwardSource source);
-
 // One run of a range. Device work belongs to it when its launch call lies inside; nested ranges count too.
 struct ForwardRun {
-  EventId range = kNone;         // the annotation or step; kNone for the whole trace
-  std::vector<EventId> work;     // kernels, copies, memsets in launch order
+  EventId range = kNone;      // the annotation or step; kNone for the whole trace
+  std::vector<EventId> work;  // kernels, copies, memsets in launch order
   int64_t kernels = 0;
   int64_t memcpys = 0;
   int64_t memsets = 0;
-  Ns device_ns = 0;              // sum of durations
-  Ns busy_ns = 0;                // their union: overlaps counted once
-  Ns device_span_ns = 0;         // first start to last end
-  Ns host_ns = 0;                // the range's own duration
-  std::optional<int64_t> peak_bytes;  // most device memory in use above what the run began with
+  Ns device_ns = 0;       // sum of durations
+  Ns busy_ns = 0;         // their union: overlaps counted once
+  Ns device_span_ns = 0;  // first start to last end
+  Ns host_ns = 0;         // the range's own duration; the whole trace: first host start to last host end
+  std::optional<int64_t>
+      peak_bytes;  // most device memory in use above what the run began with; nothing: not recorded
 };
 
 struct Forward {
-  std::string range;             // its name
+  std::string range;  // its name
   ForwardSource source = ForwardSource::annotation;
   std::vector<ForwardRun> runs;  // in order of start
-  std::string backend;           // "flash", "math", "naive", ...; several joined by "+"; empty: no attention found
+  std::string backend;  // "flash", "math", "naive", ...; several in order of name, joined by "+"; empty:
+                        // no attention found
+};
+
+// Facts by StringId. Only the names of device work have facts of their own; the rest share one default.
+class FactsTable {
+ public:
+  FactsTable() : facts_(1) {}
+  const KernelFacts& operator[](trace::StringId name) const {
+    return facts_[name < index_.size() ? index_[name] : 0];
+  }
+  void set(trace::StringId name, KernelFacts facts);
+  bool contains(trace::StringId name) const { return name < index_.size() && index_[name] != 0; }
+
+ private:
+  std::vector<uint32_t> index_;  // by StringId, into facts_; 0: the default
+  std::vector<KernelFacts> facts_;
 };
 
 struct Analysis {
   const trace::Trace* trace = nullptr;
   Timeline timeline;
-  std::vector<KernelFacts> facts;        // by StringId: facts of each device event's name, else default
-  std::vector<Forward> forwards;         // in order of first start
-  std::vector<EventId> unattributed;     // device work that belongs to no forward
+  FactsTable facts;                   // by StringId: facts of each device event's name, else default
+  std::vector<Forward> forwards;      // in order of first start
+  std::vector<EventId> unattributed;  // device work that belongs to no forward, by start
 
   const KernelFacts& facts_of(EventId event) const { return facts[trace->name[event]]; }
-  // "aten::masked_fill" of a device event: the outermost op under the range, and the innermost; empty if unlinked.
+  // "aten::masked_fill" of a device event: the outermost op under the innermost range that encloses its
+  // launch on that thread, and the innermost op; empty if unlinked. Where that range holds no op, the next
+  // one outwards counts.
   std::string_view outer_op(EventId device_event) const;
   std::string_view inner_op(EventId device_event) const;
 };

@@ -2,10 +2,11 @@
 //
 // In:  a Trace, in any order, with crossings and missing ids. Out: the links below, by EventId.
 // Holds: parent chains end; a device event's launch is joined by correlation within its process (device
-// tracks have pids of their own, so by correlation alone where only one call has it), never by time; where
-// two calls share a correlation the runtime call wins over the driver call.
+// tracks have pids of their own, so by correlation alone where only one process has it), never by time;
+// where two calls share a correlation the runtime call wins over the driver call. O(n log n).
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "hunch/trace/trace.h"
@@ -17,11 +18,17 @@ using trace::kNone;
 using trace::Ns;
 
 struct Timeline {
-  std::vector<EventId> parent;  // innermost enclosing host event of the same track, or kNone; kNone for device work
+  std::vector<EventId>
+      parent;  // innermost enclosing host event of the same track, or kNone; kNone for device work
   std::vector<EventId> launch;  // device work: its launch call, or kNone; kNone for host events
+  std::vector<EventId> waits;   // synchronizing calls by track, then start; of nested ones the outermost
   std::vector<EventId> device_order;  // all device work by start time, then row
-  uint64_t unlinked = 0;        // device work without a launch call in the trace
+  std::vector<Ns> device_reach;       // beside device_order: the latest end of any device work up to there
+  uint64_t unlinked = 0;              // device work without a launch call in the trace
 };
+
+// An event may end this much after the event it starts in and still nest: clocks and rounding differ.
+inline constexpr Ns kNestingSlack = 5'000;
 
 Timeline build_timeline(const trace::Trace& trace);
 
@@ -30,5 +37,16 @@ std::vector<EventId> op_stack(const trace::Trace& trace, const Timeline& timelin
 
 // The innermost of them, or kNone.
 EventId launching_op(const trace::Trace& trace, const Timeline& timeline, EventId device_event);
+
+// Whether a call by this name returns only when the device is done: the synchronize calls and the copies
+// that are not asynchronous. Names alone do not tell whether it did have to wait.
+bool is_synchronizing_call(std::string_view name);
+
+// Per track the number of its process: tracks with the same pid have the same number, from 0 without gaps.
+struct Processes {
+  std::vector<uint32_t> of_track;
+  uint32_t count = 0;
+};
+Processes number_processes(const trace::Trace& trace);
 
 }  // namespace hunch::analysis

@@ -1,0 +1,204 @@
+// Nesting by containment: each track's host events in order of start, longer first, against a stack of what
+// is still open. See timeline.h for what holds.
+#include "hunch/analysis/timeline.h"
+
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <unordered_map>
+
+#include "hunch/analysis/launch_links.h"
+#include "hunch/analysis/natural_sort.h"
+#include "hunch/base/strings.h"
+
+namespace hunch::analysis {
+namespace {
+
+using trace::EventKind;
+using trace::Trace;
+
+bool is_host(EventKind kind) { return !trace::is_device_work(kind) && kind != EventKind::device_annotation; }
+
+// Of events with the same start and end, the one that encloses the others in every profiler comes first.
+int rank_of(EventKind kind) {
+  switch (kind) {
+    case EventKind::step:
+      return 0;
+    case EventKind::annotation:
+      return 1;
+    case EventKind::python_frame:
+      return 2;
+    case EventKind::op:
+      return 3;
+    case EventKind::runtime_call:
+      return 4;
+    case EventKind::driver_call:
+      return 5;
+    default:
+      return 6;
+  }
+}
+
+// Ends of python frames are often the profiler's own (frames still open when it stops, or cut late), so such
+// a frame is cut to the event it starts in; a crossing op is believed and ends the nesting instead.
+bool has_doubtful_end(EventKind kind) { return kind == EventKind::python_frame || rank_of(kind) == 6; }
+
+struct Open {
+  EventId event;
+  Ns end;  // where it counts as closed; before the event's own end for a cut frame
+};
+
+class Nesting {
+ public:
+  Nesting(const Trace& trace, std::vector<EventId>& parent) : trace_(trace), parent_(parent) {}
+
+  // `ids`: the host events of one track, by start, longer first.
+  void nest(std::span<const EventId> ids) {
+    open_.clear();
+    for (const EventId id : ids) {
+      const Ns end = trace_.end(id);
+      Ns counted_end = end;
+      while (!open_.empty()) {
+        const Open top = open_.back();
+        if (!starts_inside(id, top)) {
+          open_.pop_back();
+        } else if (end <= top.end + kNestingSlack) {
+          break;
+        } else if (has_doubtful_end(trace_.kind[id])) {
+          counted_end = top.end;
+          break;
+        } else {
+          // A true crossing. Whatever starts later and fits into `top` fits into this event too, and closer.
+          open_.pop_back();
+        }
+      }
+      if (!open_.empty()) parent_[id] = open_.back().event;
+      open_.push_back({id, counted_end});
+    }
+  }
+
+ private:
+  // An event that starts where `top` ends follows it, unless it takes no time at all. Of two that take no
+  // time at one instant, the second is inside only where its kind says so: a call inside an op.
+  bool starts_inside(EventId id, const Open& top) const {
+    const Ns start = trace_.start[id];
+    if (start != top.end) return start < top.end;
+    if (trace_.duration[id] > 0) return false;
+    if (trace_.duration[top.event] > 0) return true;
+    return rank_of(trace_.kind[top.event]) < rank_of(trace_.kind[id]);
+  }
+
+  const Trace& trace_;
+  std::vector<EventId>& parent_;
+  std::vector<Open> open_;
+};
+
+void nest_all(const Trace& trace, std::vector<EventId>& parent) {
+  // Group host events by track: a counting sort that keeps the rows' order.
+  std::vector<std::size_t> begin(trace.tracks.size() + 1, 0);
+  for (std::size_t i = 0; i < trace.size(); ++i)
+    if (is_host(trace.kind[i])) ++begin[trace.track[i] + 1];
+  for (std::size_t t = 0; t < trace.tracks.size(); ++t) begin[t + 1] += begin[t];
+  std::vector<EventId> ids(begin.back());
+  std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
+  for (std::size_t i = 0; i < trace.size(); ++i)
+    if (is_host(trace.kind[i])) ids[next[trace.track[i]]++] = static_cast<EventId>(i);
+
+  const auto encloses_first = [&trace](EventId a, EventId b) {
+    if (trace.start[a] != trace.start[b]) return trace.start[a] < trace.start[b];
+    if (trace.duration[a] != trace.duration[b]) return trace.duration[a] > trace.duration[b];
+    const int rank_a = rank_of(trace.kind[a]), rank_b = rank_of(trace.kind[b]);
+    if (rank_a != rank_b) return rank_a < rank_b;
+    return a < b;
+  };
+  std::vector<uint32_t> scratch;
+  Nesting nesting(trace, parent);
+  for (std::size_t t = 0; t < trace.tracks.size(); ++t) {
+    const std::span<EventId> of_track(ids.data() + begin[t], begin[t + 1] - begin[t]);
+    natural_sort(of_track, scratch, encloses_first);
+    nesting.nest(of_track);
+  }
+}
+
+void order_device_work(const Trace& trace, Timeline& timeline) {
+  for (std::size_t i = 0; i < trace.size(); ++i)
+    if (trace::is_device_work(trace.kind[i])) timeline.device_order.push_back(static_cast<EventId>(i));
+  std::vector<uint32_t> scratch;
+  natural_sort(std::span<EventId>(timeline.device_order), scratch, [&trace](EventId a, EventId b) {
+    return trace.start[a] != trace.start[b] ? trace.start[a] < trace.start[b] : a < b;
+  });
+  timeline.device_reach.reserve(timeline.device_order.size());
+  for (const EventId id : timeline.device_order) {
+    const Ns end = trace.end(id);
+    timeline.device_reach.push_back(
+        timeline.device_reach.empty() ? end : std::max(end, timeline.device_reach.back()));
+  }
+}
+
+void find_waits(const Trace& trace, Timeline& timeline) {
+  std::vector<bool> waits(trace.strings.size());
+  for (trace::StringId id = 0; id < trace.strings.size(); ++id)
+    waits[id] = is_synchronizing_call(trace.strings.view(id));
+  const auto is_wait = [&](EventId id) {
+    return trace::is_api_call(trace.kind[id]) && waits[trace.name[id]];
+  };
+  for (EventId id = 0; id < trace.size(); ++id) {
+    if (!is_wait(id)) continue;
+    EventId at = timeline.parent[id];
+    while (at != kNone && !is_wait(at)) at = timeline.parent[at];
+    if (at == kNone) timeline.waits.push_back(id);
+  }
+  std::sort(timeline.waits.begin(), timeline.waits.end(), [&trace](EventId a, EventId b) {
+    if (trace.track[a] != trace.track[b]) return trace.track[a] < trace.track[b];
+    return trace.start[a] != trace.start[b] ? trace.start[a] < trace.start[b] : a < b;
+  });
+}
+
+}  // namespace
+
+Timeline build_timeline(const Trace& trace) {
+  Timeline timeline;
+  timeline.parent.assign(trace.size(), kNone);
+  timeline.launch.assign(trace.size(), kNone);
+  nest_all(trace, timeline.parent);
+  find_waits(trace, timeline);
+  order_device_work(trace, timeline);
+  timeline.unlinked = link_launches(trace, timeline.device_order, timeline.launch);
+  return timeline;
+}
+
+bool is_synchronizing_call(std::string_view name) {
+  using base::contains;
+  if (contains(name, "Synchronize")) return true;
+  return contains(name, "Memcpy") && !contains(name, "Async") && !contains(name, "DtoD");
+}
+
+std::vector<EventId> op_stack(const Trace& trace, const Timeline& timeline, EventId device_event) {
+  std::vector<EventId> stack;
+  EventId at = timeline.launch[device_event];
+  while (at != kNone) {
+    if (trace.kind[at] == EventKind::op) stack.push_back(at);
+    at = timeline.parent[at];
+  }
+  std::reverse(stack.begin(), stack.end());
+  return stack;
+}
+
+EventId launching_op(const Trace& trace, const Timeline& timeline, EventId device_event) {
+  EventId at = timeline.launch[device_event];
+  while (at != kNone && trace.kind[at] != EventKind::op) at = timeline.parent[at];
+  return at;
+}
+
+Processes number_processes(const Trace& trace) {
+  Processes processes;
+  std::unordered_map<std::string_view, uint32_t> numbers;
+  for (const auto& track : trace.tracks) {
+    const auto [found, added] = numbers.emplace(track.pid, processes.count);
+    if (added) ++processes.count;
+    processes.of_track.push_back(found->second);
+  }
+  return processes;
+}
+
+}  // namespace hunch::analysis
