@@ -2,6 +2,8 @@
 // dispatch.cc has the order of preference, and the conformance tests take up whatever stands here.
 #include "hunch/attention/backend.h"
 #include "hunch/attention/cudnn/cudnn.h"
+#include "hunch/attention/efficient/efficient.h"
+#include "hunch/attention/flash/flash.h"
 #include "hunch/attention/math/math.h"
 #include "hunch/attention/naive/naive.h"
 
@@ -11,12 +13,11 @@ std::span<const Backend* const> backends() {
   static const naive::NaiveBackend kNaive;
   static const naive::NaiveInplaceBackend kNaiveInplace;
   static const math::MathBackend kMath;
+  static const efficient::EfficientBackend kEfficient;
+  static const flash::FlashBackend kFlash;
   static const cudnn::CudnnBackend kCudnn;
   static const Backend* const kBackends[] = {
-      &kNaive,
-      &kNaiveInplace,
-      &kMath,
-      &kCudnn,
+      &kNaive, &kNaiveInplace, &kMath, &kEfficient, &kFlash, &kCudnn,
   };
   return kBackends;
 }
