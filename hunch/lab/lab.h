@@ -25,15 +25,17 @@ struct Recording {
   std::string variant;
   std::vector<std::string> refusals;  // why it did not run; then nothing below is set
   std::optional<trace::Trace> trace;  // forwards in ranges "attn_fwd"
-  double max_abs_error = 0;           // against the double-precision reference, on a sample of rows for large problems
-  double error_bound = 0;             // what the design allows for this dtype and problem
+  double max_abs_error = 0;  // against the double-precision reference, on a sample of rows for large problems
+  double error_bound = 0;    // what the design allows for this dtype and problem
   bool error_ok = false;
 };
 
 // Told what goes on: variant name, step, of how many.
 using Progress = std::function<void(const std::string& what, int done, int total)>;
 
-// One Recording a variant. Error: usage for a name that is no backend; unsupported where inputs do not fit memory.
-base::Result<std::vector<Recording>> run(tensor::Device& device, const Options& options, const Progress& progress);
+// One Recording a variant. Error: usage for a name that is no backend; unsupported where inputs do not fit
+// memory.
+base::Result<std::vector<Recording>> run(tensor::Device& device, const Options& options,
+                                         const Progress& progress);
 
 }  // namespace hunch::lab
