@@ -36,12 +36,14 @@ void EfficientItem(const FusedProblem& problem, int64_t item) {
   const int64_t key_floats = AlignFloats(kChunk * problem.head_dim);
   const int64_t value_floats = AlignFloats(kChunk * problem.value_dim);
   const int64_t row_floats = AlignFloats(std::max(problem.head_dim, problem.value_dim));
-  float* const panel_memory = tiles::scratch_floats(
-      static_cast<std::size_t>(scores_floats + panel_floats + key_floats + value_floats + row_floats));
+  const int64_t mask_floats = simd::MaskFloats(problem, kChunk);
+  float* const panel_memory = tiles::scratch_floats(static_cast<std::size_t>(
+      scores_floats + panel_floats + key_floats + value_floats + row_floats + mask_floats));
   float* const scores = panel_memory + panel_floats;
   float* const key_chunk = scores + scores_floats;
   float* const value_chunk = key_chunk + key_floats;
   float* const row = value_chunk + value_floats;
+  float* const mask = row + row_floats;
 
   // Late queries first: under a causal mask they see the most keys.
   const int64_t heads = problem.batch * problem.kv_heads;
@@ -62,7 +64,7 @@ void EfficientItem(const FusedProblem& problem, int64_t item) {
     const simd::TileRows key = simd::ReadTile(problem.dtype, problem.key, key_head + first * ks[2], ks, keys,
                                               problem.head_dim, key_chunk);
     simd::Scores(panel, key.rows, key.stride, keys, problem.head_dim, scores);
-    if (problem.mask.data != nullptr) simd::ApplyMask(problem, panel, first, keys, scores);
+    if (problem.mask.data != nullptr) simd::ApplyMask(problem, panel, first, keys, mask, scores);
     const bool crosses = problem.causal && first + keys - 1 > panel.min_position;
     if (crosses) simd::MaskCausal(scores, first, keys, kPanelRows, panel.vectors, panel.positions);
     if (crosses || problem.mask.data != nullptr) simd::RenewMaxima(panel, scores, keys);

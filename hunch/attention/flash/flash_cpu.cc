@@ -33,6 +33,7 @@ struct Scratch {
   float* key = nullptr;     // [key_tile][head_dim]
   float* value = nullptr;   // [key_tile][value_dim], in strips where an item has several panels
   float* row = nullptr;     // one row of any of them
+  float* mask = nullptr;    // a turned tile of the mask
 };
 
 Scratch TakeScratch(const FusedProblem& problem, const FlashPlan& plan) {
@@ -41,9 +42,16 @@ Scratch TakeScratch(const FusedProblem& problem, const FlashPlan& plan) {
   const int64_t key = AlignFloats(plan.key_tile * problem.head_dim);
   const int64_t value = AlignFloats(plan.key_tile * problem.value_dim);
   const int64_t row = AlignFloats(std::max(problem.head_dim, problem.value_dim));
-  float* const memory = tiles::scratch_floats(static_cast<std::size_t>(panels + scores + key + value + row));
-  return {memory, memory + panels, memory + panels + scores, memory + panels + scores + key,
-          memory + panels + scores + key + value};
+  const int64_t mask = simd::MaskFloats(problem, plan.key_tile);
+  Scratch scratch;
+  scratch.panels =
+      tiles::scratch_floats(static_cast<std::size_t>(panels + scores + key + value + row + mask));
+  scratch.scores = scratch.panels + panels;
+  scratch.key = scratch.scores + scores;
+  scratch.value = scratch.key + key;
+  scratch.row = scratch.value + value;
+  scratch.mask = scratch.row + row;
+  return scratch;
 }
 
 // The tile of V that starts at element `at`, in strips.
@@ -136,7 +144,7 @@ void FlashItem(const FusedProblem& problem, const FlashPlan& plan, float* worksp
       simd::Scores(panel, key.rows, key.stride, keys, problem.head_dim, scratch.scores);
       bool masked = false;
       if (problem.mask.data != nullptr) {
-        simd::ApplyMask(problem, panel, first, keys, scratch.scores);
+        simd::ApplyMask(problem, panel, first, keys, scratch.mask, scratch.scores);
         masked = true;
       }
       if (problem.causal && first + keys - 1 > panel.min_position) {

@@ -108,30 +108,73 @@ inline void StartPanel(const FusedProblem& problem, int64_t batch, int64_t kv_he
   std::fill_n(panel.sums, kPanelRows, 0.0f);
 }
 
-// Applies the mask to scores [keys][kPanelRows] of keys from `first_key` on.
+// Floats that ApplyMask needs for tiles of `keys` keys.
+inline int64_t MaskFloats(const FusedProblem& problem, int64_t keys) {
+  return problem.mask.data == nullptr ? 0 : AlignFloats(keys * (kPanelRows + 1));
+}
+
+// Applies the mask to scores [keys][kPanelRows] of keys from `first_key` on. `buffer` holds MaskFloats(keys).
+// A mask is stored with keys side by side, a panel has queries on its lanes: a tile of it is turned first.
 inline void ApplyMask(const FusedProblem& problem, const Panel& panel, int64_t first_key, int64_t keys,
-                      float* HWY_RESTRICT scores) {
+                      float* buffer, float* HWY_RESTRICT scores) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> di;
+  const hn::Rebind<uint8_t, FloatTag> d8;
   const MaskView& mask = problem.mask;
   const int64_t group = problem.group();
   const Strides4& s = mask.strides;
-  const int64_t at_panel = panel.batch * s[0] + first_key * s[3];
   const bool keep = mask.dtype == tensor::DType::boolean;
-  const bool same_for_all = s[2] == 0 && (s[1] == 0 || group == 1);
-  for (int lane = 0; lane < (same_for_all ? 1 : panel.rows); ++lane) {
+  const auto log2e = hn::Set(d, kLog2E);
+  const auto lowest = hn::Set(d, kNegativeInfinity);
+  const auto row_of = [&](int lane) {
     const int64_t row = panel.first_row + lane;
     const int64_t head = panel.kv_head * group + row % group;
-    const void* from = ElementAt(mask.data, mask.dtype, at_panel + head * s[1] + row / group * s[2]);
-    const int lanes = same_for_all ? panel.vectors * kLanes : 1;
-    float* at = scores + lane;
-    for (int64_t key = 0; key < keys; ++key, at += kPanelRows) {
+    return ElementAt(mask.data, mask.dtype,
+                     panel.batch * s[0] + head * s[1] + row / group * s[2] + first_key * s[3]);
+  };
+  const int used = panel.vectors * kLanes;
+  float* const row_buffer = buffer + keys * kPanelRows;
+
+  if (s[2] == 0 && (s[1] == 0 || group == 1)) {  // one row for all lanes
+    const auto* const bytes = static_cast<const uint8_t*>(row_of(0));
+    if (!keep) GatherRow(mask.dtype, bytes, s[3], keys, row_buffer);
+    for (int64_t key = 0; key < keys; ++key) {
+      float* const at = scores + key * kPanelRows;
       if (keep) {
-        if (static_cast<const uint8_t*>(from)[key * s[3]] == 0) std::fill_n(at, lanes, kNegativeInfinity);
-      } else {
-        const float bias = WidenOne(mask.dtype, from, key * s[3]) * kLog2E;
-        for (int i = 0; i < lanes; ++i) at[i] += bias;
+        if (bytes[key * s[3]] == 0) std::fill_n(at, used, kNegativeInfinity);
+        continue;
       }
+      const auto bias = hn::Set(d, row_buffer[key] * kLog2E);
+      for (int v = 0; v < used; v += kLanes) hn::Store(hn::Add(hn::Load(d, at + v), bias), d, at + v);
     }
+    return;
   }
+  if (keep) {
+    auto* const turned = reinterpret_cast<uint8_t*>(buffer);
+    if (panel.rows < used) std::memset(turned, 1, static_cast<std::size_t>(keys * kPanelRows));
+    for (int lane = 0; lane < panel.rows; ++lane) {
+      const auto* const from = static_cast<const uint8_t*>(row_of(lane));
+      for (int64_t key = 0; key < keys; ++key) turned[key * kPanelRows + lane] = from[key * s[3]];
+    }
+    for (int64_t key = 0; key < keys; ++key)
+      for (int v = 0; v < used; v += kLanes) {
+        float* const at = scores + key * kPanelRows + v;
+        const auto kept = hn::PromoteTo(di, hn::LoadU(d8, turned + key * kPanelRows + v));
+        const auto hidden = hn::RebindMask(d, hn::Eq(kept, hn::Zero(di)));
+        hn::Store(hn::IfThenElse(hidden, lowest, hn::Load(d, at)), d, at);
+      }
+    return;
+  }
+  if (panel.rows < used) std::fill_n(buffer, keys * kPanelRows, 0.0f);
+  for (int lane = 0; lane < panel.rows; ++lane) {
+    GatherRow(mask.dtype, row_of(lane), s[3], keys, row_buffer);
+    for (int64_t key = 0; key < keys; ++key) buffer[key * kPanelRows + lane] = row_buffer[key];
+  }
+  for (int64_t key = 0; key < keys; ++key)
+    for (int v = 0; v < used; v += kLanes) {
+      float* const at = scores + key * kPanelRows + v;
+      hn::Store(hn::MulAdd(hn::Load(d, buffer + key * kPanelRows + v), log2e, hn::Load(d, at)), d, at);
+    }
 }
 
 // Normalises and writes the panel's rows and LSE. `row_buffer` holds value_dim floats.

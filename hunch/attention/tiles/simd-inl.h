@@ -115,6 +115,18 @@ HWY_INLINE void ProductRows(const float* HWY_RESTRICT a, int64_t a_row, int64_t 
   }
 }
 
+// Rows [row, row + kM) of Product, and moves `row` on. No lambda: it would not be inlined.
+template <bool kScores, bool kStrips, int kM, int kVectors>
+HWY_INLINE void ProductGroup(const float* a, int64_t a_row, int64_t a_step, int64_t depth, const float* b,
+                             int64_t ldb, float* c, int64_t ldc, float* lanes_io, int64_t& row) {
+  if constexpr (kStrips) {
+    a_step = kM;
+  }
+  ProductRows<kScores, kM, kVectors>(a + row * a_row, kStrips ? 1 : a_row, a_step, depth, b, ldb,
+                                     c + row * ldc, ldc, lanes_io);
+  row += kM;
+}
+
 // All `rows` rows of C in groups of kRows, then narrower ones. Where kStrips, A is packed by PackStrips in
 // strips of `a_row` keys: the group at `row`, kM rows wide, starts at a + row * a_row and holds its kM
 // elements of each k side by side.
@@ -124,34 +136,31 @@ HWY_NOINLINE void Product(const float* a, int64_t a_row, int64_t a_step, int64_t
   // One vector wide, four rows would leave the multipliers waiting for each other: take eight.
   constexpr int kM = kVectors == 1 && !kStrips ? 8 : kRows;
   int64_t row = 0;
-  const auto group = [&]<int kCount>() HWY_ATTR {
-    if constexpr (kStrips) {
-      ProductRows<kScores, kCount, kVectors>(a + row * a_row, 1, kCount, depth, b, ldb, c + row * ldc, ldc,
-                                             lanes_io);
-    } else {
-      ProductRows<kScores, kCount, kVectors>(a + row * a_row, a_row, a_step, depth, b, ldb, c + row * ldc,
-                                             ldc, lanes_io);
-    }
-    row += kCount;
-  };
-  while (row + kM <= rows) group.template operator()<kM>();
-  if (kM > 4 && row + 4 <= rows) group.template operator()<4>();
-  if (row + 2 <= rows) group.template operator()<2>();
-  if (row < rows) group.template operator()<1>();
+  while (row + kM <= rows)
+    ProductGroup<kScores, kStrips, kM, kVectors>(a, a_row, a_step, depth, b, ldb, c, ldc, lanes_io, row);
+  if (kM > 4 && row + 4 <= rows)
+    ProductGroup<kScores, kStrips, 4, kVectors>(a, a_row, a_step, depth, b, ldb, c, ldc, lanes_io, row);
+  if (row + 2 <= rows)
+    ProductGroup<kScores, kStrips, 2, kVectors>(a, a_row, a_step, depth, b, ldb, c, ldc, lanes_io, row);
+  if (row < rows)
+    ProductGroup<kScores, kStrips, 1, kVectors>(a, a_row, a_step, depth, b, ldb, c, ldc, lanes_io, row);
+}
+
+template <int kCount>
+HWY_INLINE void PackStrip(const float* HWY_RESTRICT from, int64_t key, int64_t keys, float* HWY_RESTRICT to,
+                          int64_t& row) {
+  std::memcpy(to + row * keys + key * kCount, from + row, kCount * sizeof(float));
+  row += kCount;
 }
 
 // Writes row `key` of `keys` of A transposed, `count` elements, in the order that Product<.., kStrips> reads.
 HWY_INLINE void PackStrips(const float* HWY_RESTRICT from, int64_t count, int64_t key, int64_t keys,
                            float* HWY_RESTRICT to) {
   int64_t row = 0;
-  const auto strip = [&]<int kCount>() HWY_ATTR {
-    std::memcpy(to + row * keys + key * kCount, from + row, kCount * sizeof(float));
-    row += kCount;
-  };
-  while (row + kRows <= count) strip.template operator()<kRows>();
-  if (kRows > 4 && row + 4 <= count) strip.template operator()<4>();
-  if (row + 2 <= count) strip.template operator()<2>();
-  if (row < count) strip.template operator()<1>();
+  while (row + kRows <= count) PackStrip<kRows>(from, key, keys, to, row);
+  if (kRows > 4 && row + 4 <= count) PackStrip<4>(from, key, keys, to, row);
+  if (row + 2 <= count) PackStrip<2>(from, key, keys, to, row);
+  if (row < count) PackStrip<1>(from, key, keys, to, row);
 }
 
 // ---- softmax ---------------------------------------------------------------------------------------------
