@@ -1,0 +1,193 @@
+// `hunch run`: every attention variant on this machine, recorded, counted, compared and explained.
+//
+// In:  a problem and how to run it. Out: the table of all variants, each with its guess and what its trace
+//      reveals. Every count and time is read from the recordings; nothing is expected into being.
+#include <fmt/format.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <system_error>
+
+#include "hunch/base/check.h"
+#include "hunch/base/strings.h"
+#include "hunch/cli/output.h"
+#include "hunch/cli/pipeline.h"
+#include "hunch/cli/progress.h"
+#include "hunch/cli/run_options.h"
+#include "hunch/cli/verbs.h"
+#include "hunch/formats/writer.h"
+#include "hunch/guess/shipped.h"
+#include "hunch/report/json/json_writer.h"
+#include "hunch/tensor/cpu_device.h"
+
+namespace hunch::cli {
+namespace {
+
+using base::Result;
+using base::Status;
+
+constexpr std::array<Option, 1> kTop = {
+    {{"--top", "-n", "COUNT", "rows of long tables (20); 0 shows all", false}}};
+
+Status make_folder(const std::string& path) {
+  std::error_code reason;
+  std::filesystem::create_directories(path, reason);
+  if (!reason && !std::filesystem::is_directory(path, reason))
+    reason = std::make_error_code(std::errc::not_a_directory);
+  if (!reason) return {};
+  return base::fail(base::Error{base::ErrorCode::io,
+                                fmt::format("--trace-dir: cannot make it: {}", reason.message()),
+                                path,
+                                {},
+                                "another folder"});
+}
+
+std::vector<std::pair<std::string, std::string>> problem_fields(const attention::Problem& problem) {
+  const auto number = [](int64_t value) { return fmt::format("{}", value); };
+  const double scale =
+      problem.scale.value_or(1.0 / std::sqrt(static_cast<double>(std::max<int64_t>(problem.head_dim, 1))));
+  return {{"batch", number(problem.batch)},
+          {"heads", number(problem.heads)},
+          {"kv_heads", number(problem.kv_heads)},
+          {"length", number(problem.length)},
+          {"kv_length", number(problem.kv_length)},
+          {"head_dim", number(problem.head_dim)},
+          {"dtype", report::json::quoted(tensor::name_of(problem.dtype))},
+          {"mask", report::json::quoted(attention::name_of(problem.mask))},
+          {"scale", fmt::format("{}", scale)}};
+}
+
+report::RunReport header_of(const RunPlan& plan, const tensor::Device& device) {
+  const tensor::DeviceInfo& info = device.info();
+  report::RunReport report;
+  report.device_name = info.name;
+  report.device_kind = "cpu";
+  report.device_features = info.features;
+  report.threads = plan.threads;
+  report.problem_text = plan.lab.problem.text();
+  report.problem = problem_fields(plan.lab.problem);
+  report.wait = plan.lab.schedule.wait;
+  report.warmup = plan.lab.schedule.warmup;
+  report.active = plan.lab.schedule.active;
+  report.seed = plan.lab.seed;
+  return report;
+}
+
+// A variant's recording, studied; no study where the variant refused.
+struct Ran {
+  lab::Recording recording;
+  std::unique_ptr<Study> study;
+};
+
+// The guess to hold against a variant: the user's part for it, or the shipped one.
+Result<guess::Guess> guess_of_variant(const RunPlan& plan, const std::string& variant) {
+  if (plan.guess) return guess_for(*plan.guess, variant);
+  const std::string_view words = guess::shipped_guess(variant);
+  if (words.empty()) return guess::Guess{};
+  HUNCH_ASSIGN(const guess::Guess shipped, guess::parse_guess_words(words));
+  return guess_for(shipped, variant);
+}
+
+Result<report::VariantRow> row_of(const RunPlan& plan, const Ran& ran,
+                                  std::span<const guess::Reference> others) {
+  report::VariantRow row;
+  row.name = ran.recording.variant;
+  row.available = ran.study != nullptr;
+  row.reasons = ran.recording.refusals;
+  if (ran.study == nullptr) return row;
+  const Study& study = *ran.study;
+  row.max_abs_error = ran.recording.max_abs_error;
+  row.error_bound = ran.recording.error_bound;
+  row.error_ok = ran.recording.error_ok;
+  const auto& forwards = study.analysis.forwards;
+  const auto found = std::find_if(forwards.begin(), forwards.end(),
+                                  [](const auto& candidate) { return candidate.range == kForwardRange; });
+  HUNCH_CHECK(found != forwards.end(), "a recording of the laboratory has its range of forwards");
+  const analysis::Forward& forward = *found;
+  const report::ForwardRow numbers = report::forward_row(forward);
+  row.kernels = numbers.kernels;
+  row.memcpy = numbers.memcpy;
+  row.memset = numbers.memset;
+  row.device_ns = numbers.device_ns;
+  row.host_ns = numbers.host_ns;
+  row.peak_bytes = numbers.peak_bytes;
+  const auto kernels = report::kernel_rows(study.analysis, forward);
+  if (!kernels.empty()) row.occupancy = kernels.front().occupancy;
+  std::vector<analysis::rules::Finding> findings = study.findings;
+  std::erase_if(findings, [](const auto& finding) { return finding.range != kForwardRange; });
+  row.findings = report::finding_rows(study.analysis, findings);
+  HUNCH_ASSIGN(const guess::Guess guess, guess_of_variant(plan, row.name));
+  HUNCH_ASSIGN(const auto verdicts, guess::compare(guess, study.analysis, study.findings, others));
+  row.guess = report::verdict_rows(study.analysis, verdicts);
+  if (!plan.trace_dir.empty()) {
+    row.trace_file = (std::filesystem::path(plan.trace_dir) / (row.name + ".json.gz")).string();
+    HUNCH_RETURN_IF_ERROR(formats::write_chrome_json(study.trace, row.trace_file));
+  }
+  return row;
+}
+
+Result<std::vector<Ran>> record_all(const RunPlan& plan, tensor::Device& device) {
+  Progress progress("preparing ...");
+  const auto told = [&](const std::string& what, int done, int total) {
+    progress.say(fmt::format("{} ({} of {})", what, done, total));
+  };
+  HUNCH_ASSIGN(std::vector<lab::Recording> recordings, lab::run(device, plan.lab, told));
+  progress.say("analysing ...");
+  std::vector<Ran> all;
+  for (lab::Recording& recording : recordings) {
+    Ran& ran = all.emplace_back();
+    if (recording.trace) ran.study = std::make_unique<Study>(std::move(*recording.trace));
+    ran.recording = std::move(recording);
+  }
+  return all;
+}
+
+Result<int> execute(const Arguments& arguments) {
+  HUNCH_ASSIGN(const RunPlan plan, plan_of(arguments));
+  HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
+  if (!plan.trace_dir.empty()) HUNCH_RETURN_IF_ERROR(make_folder(plan.trace_dir));
+  tensor::CpuDevice device(plan.threads);
+  HUNCH_ASSIGN(const std::vector<Ran> all, record_all(plan, device));
+  // A bound may name another variant ("< naive"): each guess sees all recordings.
+  std::vector<guess::Reference> others;
+  for (const Ran& ran : all)
+    if (ran.study != nullptr) others.push_back({ran.recording.variant, &ran.study->analysis});
+  report::RunReport report = header_of(plan, device);
+  bool missed = false;
+  for (const Ran& ran : all) {
+    HUNCH_ASSIGN(report::VariantRow row, row_of(plan, ran, others));
+    for (const auto& verdict : row.guess)
+      missed = missed || verdict.verdict.outcome == guess::Outcome::misses;
+    report.variants.push_back(std::move(row));
+  }
+  HUNCH_RETURN_IF_ERROR(presentation.show(report));
+  // The shipped guesses miss on purpose; a guess of the user's own that misses is a failed test.
+  return missed && plan.guess ? kMissed : kFine;
+}
+
+}  // namespace
+
+const Command& run_command() {
+  static const Command kCommand = {
+      "run",
+      "run attention variants here, record, count, compare, explain",
+      "hunch run                          every attention variant here, explained\n"
+      "hunch run --problem 2x16x1024x64 --dtype f32 --mask none\n"
+      "hunch run --variant naive,flash --trace-dir traces\n"
+      "hunch run --variant naive --guess 'kernels=5 memcpy=0'",
+      "hunch run [OPTIONS]",
+      "Each variant runs the same problem under the recorder; counts and times are per forward and come from "
+      "the "
+      "recording. Without --guess, each variant is held against the guess that a newcomer would make: some "
+      "miss, and "
+      "the report says why. In a guess file, [forward.\"flash\"] speaks of one variant, [forward] of all "
+      "that run.",
+      {kRunOptions, kTop, kOutputOptions},
+      execute,
+  };
+  return kCommand;
+}
+
+}  // namespace hunch::cli

@@ -1,0 +1,192 @@
+// See the header. Every error names its option, the value, and an example of a good one.
+#include "hunch/cli/run_options.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "hunch/base/strings.h"
+#include "hunch/base/thread_pool.h"
+#include "hunch/cli/pipeline.h"
+
+namespace hunch::cli {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+using base::Status;
+
+// Finishes in seconds on two cores, its naive variants included.
+constexpr std::string_view kDefaultProblem = "1x8x512x64";
+
+constexpr std::array<Option, 13> kOptions = {{
+    {"--problem", "-p", "SIZES", "batch x heads x length x head_dim (1x8x512x64)", false},
+    {"--kv-heads", "", "COUNT", "key and value heads; divides the heads", false},
+    {"--kv-length", "", "LENGTH", "length of key and value", false},
+    {"--dtype", "", "TYPE", "f32, bf16 (default) or f16", false},
+    {"--mask", "", "KIND", "none, causal (default, top-left), bool or float", false},
+    {"--scale", "", "NUMBER", "of the scores (1/sqrt(head_dim)); 0 and negative too", false},
+    {"--variant", "-v", "NAMES", "only these, separated by commas; repeats", true},
+    {"--steps", "", "W,U,A", "steps to wait, warm up and record (1,1,3)", false},
+    {"--threads", "-t", "COUNT", "threads of the CPU device (all that this process may use)", false},
+    {"--seed", "", "NUMBER", "of the random inputs (1)", false},
+    {"--trace-dir", "", "DIR", "write each variant's trace there, as VARIANT.json.gz", false},
+    {"--guess", "-g", "GUESS", "words or a TOML file, instead of the shipped guesses; a miss then exits 1",
+     false},
+    {"--device", "", "NAME", "cpu (default)", false},
+}};
+
+Status rename(Status status, const std::string& option) {
+  if (status) return {};
+  base::Error error = status.error();
+  error.message = fmt::format("{}: {}", option, error.message);
+  return fail(std::move(error));
+}
+
+std::vector<std::string_view> variant_names() {
+  std::vector<std::string_view> names;
+  for (const auto* backend : attention::backends()) names.push_back(backend->name());
+  return names;
+}
+
+Result<attention::Problem> problem_of(const Arguments& arguments) {
+  const std::string sizes = arguments.text("--problem").value_or(std::string(kDefaultProblem));
+  auto parsed = attention::parse_problem(sizes);
+  if (!parsed) {
+    base::Error error = parsed.error();
+    error.message = fmt::format("--problem {}: {}", sizes, error.message);
+    return fail(std::move(error));
+  }
+  attention::Problem problem = *parsed;
+  constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
+  HUNCH_ASSIGN(problem.kv_heads, arguments.integer("--kv-heads", problem.kv_heads, 1, kMost));
+  HUNCH_ASSIGN(problem.kv_length, arguments.integer("--kv-length", problem.kv_length, 0, kMost));
+  if (const auto text = arguments.text("--dtype")) {
+    const auto dtype = tensor::parse_dtype(*text);
+    if (!dtype || *dtype == tensor::DType::boolean)
+      return fail(ErrorCode::usage, fmt::format("--dtype {}: not a type that attention runs in", *text),
+                  "f32, bf16 or f16");
+    problem.dtype = *dtype;
+  }
+  if (const auto text = arguments.text("--mask")) {
+    const auto mask = attention::parse_mask(*text);
+    if (!mask)
+      return fail(ErrorCode::usage, fmt::format("--mask {}: unknown", *text), "none, causal, bool or float");
+    problem.mask = *mask;
+  }
+  if (const auto text = arguments.text("--scale")) {
+    const auto scale = base::parse_double(base::trim(*text));
+    if (!scale || !std::isfinite(*scale))
+      return fail(ErrorCode::usage, fmt::format("--scale {}: expected a finite number", *text),
+                  "--scale 0.125");
+    problem.scale = *scale;
+  }
+  HUNCH_RETURN_IF_ERROR(rename(attention::validate(problem), "run"));
+  return problem;
+}
+
+Result<std::vector<std::string>> variants_of(const Arguments& arguments) {
+  const auto names = variant_names();
+  std::vector<std::string> chosen;
+  for (const std::string& list : arguments.all("--variant")) {
+    for (const std::string_view part : base::split(list, ',')) {
+      const std::string_view name = base::trim(part);
+      if (std::find(names.begin(), names.end(), name) == names.end()) {
+        const auto close = base::closest(name, names);
+        return fail(ErrorCode::usage,
+                    fmt::format("--variant {}: no such variant", name.empty() ? "''" : name),
+                    close.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
+                                  : fmt::format("did you mean {}?", close));
+      }
+      if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.emplace_back(name);
+    }
+  }
+  if (chosen.empty()) chosen.assign(names.begin(), names.end());
+  return chosen;
+}
+
+Status check_device(const Arguments& arguments) {
+  const std::string device = arguments.text("--device").value_or("cpu");
+  if (device == "cpu") return {};
+  if (device == "cuda" || device.rfind("cuda:", 0) == 0)
+    return fail(ErrorCode::environment, fmt::format("--device {}: this build has no CUDA", device),
+                "--device cpu; hunch doctor tells what this build has");
+  return fail(ErrorCode::usage, fmt::format("--device {}: unknown", device), "--device cpu");
+}
+
+// Ranges that a guess for `run` may name: the range of all variants, or a variant that runs.
+Status check_ranges(const guess::Guess& guess, const std::vector<std::string>& variants) {
+  for (const auto& expectation : guess.expectations) {
+    const std::string& range = expectation.range;
+    if (range.empty() || range == kForwardRange) continue;
+    if (std::find(variants.begin(), variants.end(), range) != variants.end()) continue;
+    base::Error error;
+    error.file = guess.source;
+    const auto names = variant_names();
+    if (std::find(names.begin(), names.end(), range) != names.end()) {
+      error.message = fmt::format("it guesses about '{}', which --variant leaves out", range);
+      error.remedy = fmt::format("--variant {}", range);
+    } else {
+      const auto close = base::closest(range, names);
+      error.message = fmt::format("there is no variant '{}'", range);
+      error.remedy = close.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
+                                   : fmt::format("did you mean '{}'?", close);
+    }
+    return fail(std::move(error));
+  }
+  return {};
+}
+
+}  // namespace
+
+const std::span<const Option> kRunOptions = kOptions;
+
+Result<RunPlan> plan_of(const Arguments& arguments) {
+  if (!arguments.positionals.empty())
+    return fail(ErrorCode::usage, fmt::format("run: what is '{}'?", arguments.positionals.front()),
+                fmt::format("hunch run --problem {}", kDefaultProblem));
+  RunPlan plan;
+  HUNCH_RETURN_IF_ERROR(check_device(arguments));
+  HUNCH_ASSIGN(plan.lab.problem, problem_of(arguments));
+  HUNCH_ASSIGN(plan.lab.variants, variants_of(arguments));
+  if (const auto steps = arguments.text("--steps")) {
+    auto schedule = record::parse_schedule(*steps);
+    if (!schedule) {
+      base::Error error = schedule.error();
+      error.message = fmt::format("--steps {}: {}", *steps, error.message);
+      return fail(std::move(error));
+    }
+    plan.lab.schedule = *schedule;
+  }
+  HUNCH_ASSIGN(const int64_t threads,
+               arguments.integer("--threads", base::ThreadPool::hardware_threads(), 1, 1024));
+  plan.threads = static_cast<int>(threads);
+  HUNCH_ASSIGN(const int64_t seed, arguments.integer("--seed", static_cast<int64_t>(plan.lab.seed), 0,
+                                                     std::numeric_limits<int64_t>::max()));
+  plan.lab.seed = static_cast<uint64_t>(seed);
+  plan.trace_dir = arguments.text("--trace-dir").value_or("");
+  if (const auto guess = arguments.text("--guess")) {
+    HUNCH_ASSIGN(plan.guess, guess_of(*guess));
+    HUNCH_RETURN_IF_ERROR(check_ranges(*plan.guess, plan.lab.variants));
+  }
+  return plan;
+}
+
+guess::Guess guess_for(const guess::Guess& guess, const std::string& variant) {
+  guess::Guess own;
+  own.source = guess.source;
+  for (const auto& expectation : guess.expectations) {
+    if (!expectation.range.empty() && expectation.range != kForwardRange && expectation.range != variant)
+      continue;
+    own.expectations.push_back(expectation);
+    own.expectations.back().range = kForwardRange;
+  }
+  return own;
+}
+
+}  // namespace hunch::cli
