@@ -25,6 +25,6 @@ function(hunch_test name)
   add_executable(${name} ${sources})
   target_link_libraries(${name} PRIVATE ${arg_LINK} hunch_compile GTest::gtest GTest::gmock GTest::gtest_main fmt::fmt)
   target_compile_definitions(${name} PRIVATE
-    HUNCH_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" HUNCH_BINARY="$<TARGET_FILE:hunch>" HUNCH_SOURCE="${PROJECT_SOURCE_DIR}")
+    HUNCH_TEST_DATA="${PROJECT_SOURCE_DIR}/tests/data" HUNCH_SOURCE="${PROJECT_SOURCE_DIR}")
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 600)
 endfunction()
