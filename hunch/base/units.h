@@ -13,7 +13,7 @@ namespace hunch::base {
 // "812 ns", "96.4 us", "1.06 ms", "2.61 s": three significant digits.
 std::string format_ns(Ns time);
 
-// "0 B", "812 B", "4.0 KiB", "268 MiB" (binary units, three significant digits).
+// "0 B", "812 B", "4.00 KiB", "268 MiB" (binary units, three significant digits).
 std::string format_bytes(int64_t bytes);
 
 // "1,063": digits in groups of three.
