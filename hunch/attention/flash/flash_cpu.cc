@@ -12,6 +12,7 @@
 #define HWY_TARGET_INCLUDE "hunch/attention/flash/flash_cpu.cc"
 #include "hwy/foreach_target.h"
 // foreach_target.h first
+#include "hunch/attention/flash/few_rows-inl.h"
 #include "hunch/attention/tiles/panel-inl.h"
 #include "hunch/attention/tiles/scratch.h"
 
@@ -34,6 +35,7 @@ struct Scratch {
   float* value = nullptr;   // [key_tile][value_dim], in strips where an item has several panels
   float* row = nullptr;     // one row of any of them
   float* mask = nullptr;    // a turned tile of the mask
+  float* few = nullptr;     // what the walk for few rows needs
 };
 
 Scratch TakeScratch(const FusedProblem& problem, const FlashPlan& plan) {
@@ -43,14 +45,16 @@ Scratch TakeScratch(const FusedProblem& problem, const FlashPlan& plan) {
   const int64_t value = AlignFloats(plan.key_tile * problem.value_dim);
   const int64_t row = AlignFloats(std::max(problem.head_dim, problem.value_dim));
   const int64_t mask = simd::MaskFloats(problem, plan.key_tile);
+  const int64_t few_rows = few::ScratchFloats(problem, plan.key_tile);
   Scratch scratch;
   scratch.panels =
-      tiles::scratch_floats(static_cast<std::size_t>(panels + scores + key + value + row + mask));
+      tiles::scratch_floats(static_cast<std::size_t>(panels + scores + key + value + row + mask + few_rows));
   scratch.scores = scratch.panels + panels;
   scratch.key = scratch.scores + scores;
   scratch.value = scratch.key + key;
   scratch.row = scratch.value + value;
   scratch.mask = scratch.row + row;
+  scratch.few = scratch.mask + mask;
   return scratch;
 }
 
@@ -97,46 +101,26 @@ Place PlaceItem(const FusedProblem& problem, const FlashPlan& plan, int64_t item
   return place;
 }
 
-void FlashItem(const FusedProblem& problem, const FlashPlan& plan, float* workspace, int64_t item) {
-  const Place place = PlaceItem(problem, plan, item);
-  const Scratch scratch = TakeScratch(problem, plan);
-  const int64_t panel_floats = simd::PanelFloats(problem);
-  const auto panel_at = [&](int64_t i) {
-    return simd::PlacePanel(problem, scratch.panels + i * panel_floats);
-  };
-
-  // Panels live in scratch memory; their few scalars are found again from the row.
-  constexpr int kMaxPanels = 64;
-  Panel panels[kMaxPanels];
-  HUNCH_CHECK(place.panels <= kMaxPanels);
-  int64_t end = 0;
-  for (int64_t i = 0; i < place.panels; ++i) {
-    panels[i] = panel_at(i);
-    const int64_t first_row = (place.first_panel + i) * kPanelRows;
-    const int rows = static_cast<int>(std::min<int64_t>(kPanelRows, problem.rows() - first_row));
-    simd::StartPanel(problem, place.batch, place.kv_head, first_row, rows, scratch.row, panels[i]);
-    end = std::max(end, problem.causal ? panels[i].max_position + 1 : problem.kv_length);
-  }
-  const int64_t begin = place.split * plan.split_keys;
-  end = std::min({end, problem.kv_length, plan.splits == 1 ? problem.kv_length : begin + plan.split_keys});
-
+// Takes `count` panels of one key head through keys [begin, end): the walk of FlashAttention.
+void WalkKeys(const FusedProblem& problem, const Panel* panels, int64_t count, int64_t begin, int64_t end,
+              int64_t key_tile, const Scratch& scratch) {
   const tiles::Strides4 &ks = problem.key_strides, &vs = problem.value_strides;
-  const int64_t key_head = place.batch * ks[0] + place.kv_head * ks[1];
-  const int64_t value_head = place.batch * vs[0] + place.kv_head * vs[1];
-  for (int64_t first = begin; first < end; first += plan.key_tile) {
-    const int64_t tile = std::min(plan.key_tile, end - first);
+  const int64_t key_head = panels[0].batch * ks[0] + panels[0].kv_head * ks[1];
+  const int64_t value_head = panels[0].batch * vs[0] + panels[0].kv_head * vs[1];
+  for (int64_t first = begin; first < end; first += key_tile) {
+    const int64_t tile = std::min(key_tile, end - first);
     const simd::TileRows key = simd::ReadTile(problem.dtype, problem.key, key_head + first * ks[2], ks, tile,
                                               problem.head_dim, scratch.key);
     const int64_t value_at = value_head + first * vs[2];
     simd::TileRows value;
-    const bool strips = place.panels > 1;
+    const bool strips = count > 1;
     if (strips) {
       PackValues(problem, value_at, tile, scratch.row, scratch.value);
     } else {
       value =
           simd::ReadTile(problem.dtype, problem.value, value_at, vs, tile, problem.value_dim, scratch.value);
     }
-    for (int64_t i = 0; i < place.panels; ++i) {
+    for (int64_t i = 0; i < count; ++i) {
       const Panel& panel = panels[i];
       if (problem.causal && panel.max_position < first) continue;
       const int64_t keys = problem.causal ? std::min(tile, panel.max_position + 1 - first) : tile;
@@ -161,6 +145,37 @@ void FlashItem(const FusedProblem& problem, const FlashPlan& plan, float* worksp
         simd::AddValues<false>(panel, scratch.scores, keys, value.rows, value.stride, problem.value_dim);
       }
     }
+  }
+}
+
+void FlashItem(const FusedProblem& problem, const FlashPlan& plan, float* workspace, int64_t item) {
+  const Place place = PlaceItem(problem, plan, item);
+  const Scratch scratch = TakeScratch(problem, plan);
+  const int64_t panel_floats = simd::PanelFloats(problem);
+  const auto panel_at = [&](int64_t i) {
+    return simd::PlacePanel(problem, scratch.panels + i * panel_floats);
+  };
+
+  // Panels live in scratch memory; their few scalars are found again from the row.
+  constexpr int kMaxPanels = 64;
+  Panel panels[kMaxPanels];
+  HUNCH_CHECK(place.panels <= kMaxPanels);
+  int64_t end = 0;
+  for (int64_t i = 0; i < place.panels; ++i) {
+    panels[i] = panel_at(i);
+    const int64_t first_row = (place.first_panel + i) * kPanelRows;
+    const int rows = static_cast<int>(std::min<int64_t>(kPanelRows, problem.rows() - first_row));
+    simd::StartPanel(problem, place.batch, place.kv_head, first_row, rows, scratch.row, panels[i]);
+    end = std::max(end, problem.causal ? panels[i].max_position + 1 : problem.kv_length);
+  }
+  const int64_t begin = place.split * plan.split_keys;
+  end = std::min({end, problem.kv_length, plan.splits == 1 ? problem.kv_length : begin + plan.split_keys});
+
+  if (problem.rows() <= few::kFewRows) {
+    const auto walk = problem.rows() == 1 ? few::Walk<1> : problem.rows() == 2 ? few::Walk<2> : few::Walk<4>;
+    walk(problem, panels[0], begin, end, plan.key_tile, scratch.few, scratch.key, scratch.value);
+  } else {
+    WalkKeys(problem, panels, place.panels, begin, end, plan.key_tile, scratch);
   }
 
   for (int64_t i = 0; i < place.panels; ++i) {
