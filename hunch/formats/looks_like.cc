@@ -46,7 +46,7 @@ Looks looks_like(std::string_view bytes) {
     if (bytes.substr(0, magic.bytes.size()) == magic.bytes) return magic.looks;
   if (bytes.size() > 262 && bytes.substr(257, 5) == "ustar") return {"a tar archive", kUnpack};
   std::string_view text = bytes;
-  while (!text.empty() && static_cast<uint8_t>(text.front()) <= ' ') text.remove_prefix(1);
+  text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
   if (text.empty()) return {"blank", kGive};
   if (text.front() == '<') return {"HTML or XML", "download the trace itself, not a page about it"};
   const bool binary = std::any_of(bytes.begin(), bytes.end(), [](char c) {

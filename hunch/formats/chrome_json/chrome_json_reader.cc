@@ -47,6 +47,7 @@ class Reading {
     EventList list(text_, top_level_array, builder_, decoder_, context_);
     HUNCH_ASSIGN(behind, list.read(bracket + 1));
     list.finish();
+    salvaged_ = list.salvaged();
     return {};
   }
 
@@ -96,6 +97,7 @@ class Reading {
         }
         found_events_ = true;
         HUNCH_RETURN_IF_ERROR(events(value, false, end));
+        if (salvaged_) return {};
       } else {
         end = value < text_.size() ? skip_value(text_, value) : kNowhere;
         if (end == kNowhere) {
@@ -164,6 +166,7 @@ class Reading {
   EventDecoder decoder_;
   Metadata metadata_;
   bool found_events_ = false;
+  bool salvaged_ = false;  // nothing follows
 };
 
 }  // namespace

@@ -71,11 +71,11 @@ bool is_external_id(std::string_view key) { return key == "External id" || key =
 
 }  // namespace
 
-void ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out) {
+bool ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out) {
   using trace::EventKind;
   if (walker.kind(args) != '{') {
     if (!is_null(walker.text(args))) ++out.wrong_types;
-    return;
+    return true;
   }
   switch (kind) {
     case EventKind::kernel:
@@ -91,9 +91,9 @@ void ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind
   }
 }
 
-void ArgsReader::read_device(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+bool ArgsReader::read_device(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   trace::DeviceDetail& to = out.device;
-  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
     const auto count = [&](auto& field) {
       if (set_count(walker.text(first), field, out.wrong_types)) out.has_device = true;
     };
@@ -137,17 +137,18 @@ void ArgsReader::read_device(const TokenWalker& walker, uint32_t args, EventArgs
         break;
     }
   });
+  return !TokenWalker::failed(behind);
 }
 
-void ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+bool ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   trace::OpDetail& to = out.op;
-  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t behind) {
+  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t after) {
     const auto list = [&](trace::StringId& field) {
       if (walker.kind(first) != '[') {
         if (!is_null(walker.text(first))) ++out.wrong_types;
         return;
       }
-      field = builder_.intern(compact(walker.text(first, behind), scratch_));
+      field = builder_.intern(compact(walker.text(first, after), scratch_));
       out.has_op = true;
     };
     const auto count = [&](int64_t& field) {
@@ -172,31 +173,33 @@ void ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& ou
         break;
     }
   });
+  return !TokenWalker::failed(behind);
 }
 
-void ArgsReader::read_python(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+bool ArgsReader::read_python(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   trace::OpDetail& to = out.op;
-  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
     if (key == "Python id") {
       out.has_op |= set_count(walker.text(first), to.python_id, out.wrong_types);
     } else if (key == "Python parent id") {
       out.has_op |= set_count(walker.text(first), to.python_parent, out.wrong_types);
     }
   });
+  return !TokenWalker::failed(behind);
 }
 
-void ArgsReader::read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out) {
-  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+bool ArgsReader::read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
     if (key.size() != 11) return;
     if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
     if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
   });
+  return !TokenWalker::failed(behind);
 }
 
-MemoryArgs ArgsReader::read_memory(const TokenWalker& walker, uint32_t args) {
-  MemoryArgs out;
+bool ArgsReader::read_memory(const TokenWalker& walker, uint32_t args, MemoryArgs& out) {
   uint64_t wrong = 0;
-  walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
     if (key == "Bytes") {
       if (const auto value = parse_signed(walker.text(first))) {
         out.bytes = *value;
@@ -210,15 +213,15 @@ MemoryArgs ArgsReader::read_memory(const TokenWalker& walker, uint32_t args) {
       out.has_type = set_count(walker.text(first), out.device_type, wrong);
     }
   });
-  return out;
+  return !TokenWalker::failed(behind);
 }
 
-std::string_view ArgsReader::find_string(const TokenWalker& walker, uint32_t args, std::string_view key) {
-  std::string_view found;
-  walker.members(args, [&](std::string_view name, uint32_t first, uint32_t) {
+bool ArgsReader::find_string(const TokenWalker& walker, uint32_t args, std::string_view key,
+                             std::string_view& found) {
+  const uint32_t behind = walker.members(args, [&](std::string_view name, uint32_t first, uint32_t) {
     if (name == key && is_string(walker.text(first))) found = walker.text(first);
   });
-  return found;
+  return !TokenWalker::failed(behind);
 }
 
 }  // namespace hunch::formats::chrome_json

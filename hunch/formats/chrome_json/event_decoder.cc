@@ -58,7 +58,7 @@ uint32_t EventDecoder::event(const TokenWalker& walker, uint32_t i) {
   });
   if (TokenWalker::failed(behind)) return behind;
   auto& stats = builder_.trace().stats;
-  decode(walker, tokens, static_cast<uint32_t>(stats.events));
+  if (!decode(walker, tokens, static_cast<uint32_t>(stats.events))) return TokenWalker::kBroken;
   ++stats.events;
   return behind;
 }
@@ -68,7 +68,7 @@ void EventDecoder::skip_element(std::string_view reason) {
   builder_.skip(reason);
 }
 
-void EventDecoder::decode(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index) {
+bool EventDecoder::decode(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index) {
   if (!is_string(tokens.ph)) return skip(Skip::no_phase);
   if (tokens.ph.size() != 3) return skip(Skip::unknown_phase);
   switch (tokens.ph[1]) {
@@ -113,11 +113,11 @@ void EventDecoder::decode(const TokenWalker& walker, const Tokens& tokens, uint3
   }
 }
 
-void EventDecoder::complete(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index,
+bool EventDecoder::complete(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index,
                             bool begin) {
   trace::Event event;
   if (!is_string(tokens.name)) return skip(Skip::no_name);
-  if (!time(tokens.ts, event.start)) return;
+  if (!time(tokens.ts, event.start)) return true;
   if (!begin) {
     if (tokens.dur.empty()) return skip(Skip::no_duration);
     const auto duration = parse_time(tokens.dur);
@@ -134,7 +134,7 @@ void EventDecoder::complete(const TokenWalker& walker, const Tokens& tokens, uin
   event.source_index = source_index;
   EventArgs args;
   if (tokens.args != UINT32_MAX) {
-    args_.read(walker, tokens.args, event.kind, args);
+    if (!args_.read(walker, tokens.args, event.kind, args)) return false;
     wrong_types_ += args.wrong_types;
     event.correlation = args.correlation;
     event.external_id = args.external_id;
@@ -143,11 +143,12 @@ void EventDecoder::complete(const TokenWalker& walker, const Tokens& tokens, uin
   }
   const trace::EventId id = builder_.add(event);
   if (begin) open_[event.track].push_back(id);
+  return true;
 }
 
-void EventDecoder::end(const Tokens& tokens) {
+bool EventDecoder::end(const Tokens& tokens) {
   base::Ns at = 0;
-  if (!time(tokens.ts, at)) return;
+  if (!time(tokens.ts, at)) return true;
   auto& stack = open_[track(tokens.pid, tokens.tid)];
   auto& rows = builder_.trace();
   // An end may name its begin; what lies above it on the stack then never ended.
@@ -163,15 +164,17 @@ void EventDecoder::end(const Tokens& tokens) {
   if (duration > kLongest) return skip(Skip::long_duration);
   builder_.set_duration(begun, duration);
   stack.erase(stack.begin() + static_cast<std::ptrdiff_t>(depth - 1));
+  return true;
 }
 
-void EventDecoder::instant(const TokenWalker& walker, const Tokens& tokens) {
+bool EventDecoder::instant(const TokenWalker& walker, const Tokens& tokens) {
   if (tokens.name != "\"[memory]\"") return ignore(Ignored::instant);
   if (tokens.args == UINT32_MAX) return skip(Skip::bad_memory);
-  const MemoryArgs args = args_.read_memory(walker, tokens.args);
+  MemoryArgs args;
+  if (!ArgsReader::read_memory(walker, tokens.args, args)) return false;
   if (!args.has_bytes) return skip(Skip::bad_memory);
   trace::MemoryEvent event;
-  if (!time(tokens.ts, event.time)) return;
+  if (!time(tokens.ts, event.time)) return true;
   event.track = track(tokens.pid, tokens.tid);
   event.delta_bytes = args.bytes;
   event.in_use_bytes = args.total_allocated;
@@ -181,22 +184,25 @@ void EventDecoder::instant(const TokenWalker& walker, const Tokens& tokens) {
   } else {
     builder_.add_memory(event);
   }
+  return true;
 }
 
-void EventDecoder::metadata(const TokenWalker& walker, const Tokens& tokens) {
-  ignore(Ignored::metadata);
-  if (tokens.args == UINT32_MAX) return;
-  const auto value = [&](std::string_view key) {
-    return std::string(plain(ArgsReader::find_string(walker, tokens.args, key), name_scratch_));
-  };
+bool EventDecoder::metadata(const TokenWalker& walker, const Tokens& tokens) {
+  const bool thread = tokens.name == "\"thread_name\"", process = tokens.name == "\"process_name\"";
+  const bool labels = tokens.name == "\"process_labels\"";
+  if (tokens.args == UINT32_MAX || !(thread || process || labels)) return ignore(Ignored::metadata);
+  std::string_view value;
+  if (walker.kind(tokens.args) == '{' &&
+      !ArgsReader::find_string(walker, tokens.args, labels ? "labels" : "name", value))
+    return false;
   const std::string pid(plain(tokens.pid, pid_scratch_));
-  if (tokens.name == "\"thread_name\"") {
-    thread_names_[{pid, std::string(plain(tokens.tid, tid_scratch_))}] = value("name");
-  } else if (tokens.name == "\"process_name\"") {
-    process_names_[pid] = value("name");
-  } else if (tokens.name == "\"process_labels\"") {
-    process_labels_[pid] = value("labels");
+  std::string text(plain(value, name_scratch_));
+  if (thread) {
+    thread_names_[{pid, std::string(plain(tokens.tid, tid_scratch_))}] = std::move(text);
+  } else {
+    (process ? process_names_ : process_labels_)[pid] = std::move(text);
   }
+  return ignore(Ignored::metadata);
 }
 
 bool EventDecoder::time(std::string_view token, base::Ns& to) {

@@ -67,17 +67,19 @@ class EventDecoder {
     uint32_t track = trace::kNone;
   };
 
-  void decode(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index);
-  void complete(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index, bool begin);
-  void end(const Tokens& tokens);
-  void instant(const TokenWalker& walker, const Tokens& tokens);
-  void metadata(const TokenWalker& walker, const Tokens& tokens);
+  // These are false where the event's args are no JSON; then nothing was taken.
+  bool decode(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index);
+  bool complete(const TokenWalker& walker, const Tokens& tokens, uint32_t source_index, bool begin);
+  bool end(const Tokens& tokens);
+  bool instant(const TokenWalker& walker, const Tokens& tokens);
+  bool metadata(const TokenWalker& walker, const Tokens& tokens);
   bool time(std::string_view token, base::Ns& to);
   uint32_t track(std::string_view pid, std::string_view tid);
   std::string_view plain(std::string_view token, std::string& scratch);
 
-  void skip(Skip reason) { ++skips_[static_cast<std::size_t>(reason)]; }
-  void ignore(Ignored kind) { ++ignored_[static_cast<std::size_t>(kind)]; }
+  // Both return true, that is: the event is dealt with.
+  bool skip(Skip reason) { return ++skips_[static_cast<std::size_t>(reason)] != 0; }
+  bool ignore(Ignored kind) { return ++ignored_[static_cast<std::size_t>(kind)] != 0; }
 
   trace::TraceBuilder& builder_;
   ArgsReader args_;

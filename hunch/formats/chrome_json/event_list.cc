@@ -163,6 +163,7 @@ base::Result<std::size_t> EventList::list_cut(std::size_t at, bool inside_event)
   const std::string where =
       inside_event ? "in the middle of an event" : "before its list of events is closed";
   if (context_.options.salvage) {
+    salvaged_ = true;
     builder_.warn(
         fmt::format("byte {}: the file ends {}; the {} events before are kept", text_.size(), where, events));
     return text_.size();

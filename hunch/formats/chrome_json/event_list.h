@@ -25,6 +25,8 @@ class EventList {
 
   // `at` is behind the "[".
   base::Result<std::size_t> read(std::size_t at);
+  // Whether the text ended inside of the list, and what came before was kept.
+  bool salvaged() const { return salvaged_; }
   // Hands over what was repaired.
   void finish();
 
@@ -51,6 +53,7 @@ class EventList {
   std::size_t rescanned_ = 0;  // bytes looked at more than once after damage
   std::size_t released_ = 0;
   uint64_t damaged_ = 0;
+  bool salvaged_ = false;
 };
 
 }  // namespace hunch::formats::chrome_json

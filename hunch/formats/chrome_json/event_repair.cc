@@ -49,6 +49,7 @@ class Scanner {
         case Want::first_key:
         case Want::key:
           if (c != '"') return result(Repair::damaged);
+          key_ = out_.size() + 1;
           if (const Repair string = copy_string(open, true); string != Repair::done) return result(string);
           want = Want::colon;
           break;
@@ -99,7 +100,7 @@ class Scanner {
     while (at_ < text_.size()) {
       const char c = text_[at_];
       if (c == '"') {
-        if (!loose_ || closes(at_, open, is_key)) {
+        if (!loose_ || !may_be_bare(open, is_key) || closes(at_, open, is_key)) {
           put(c);
           counts_.escapes += escapes;
           counts_.utf8 += utf8;
@@ -144,6 +145,13 @@ class Scanner {
     return true;
   }
 
+  // Names and what is in args comes from programs' texts; phases and times do not.
+  bool may_be_bare(const std::string& open, bool is_key) const {
+    if (open.size() > 1 || is_key) return true;
+    const std::string_view key = std::string_view(out_).substr(key_, 5);
+    return key == "name\"" || key.substr(0, 4) == "cat\"";
+  }
+
   // Whether the quote at `at` ends its string, judged by what follows it.
   bool closes(std::size_t at, const std::string& open, bool is_key) const {
     std::size_t next = skip_space(text_, at + 1);
@@ -177,6 +185,7 @@ class Scanner {
   std::size_t start_, at_;
   bool loose_;
   std::string& out_;
+  std::size_t key_ = 0;  // where the last member's name stands in out_
   RepairCounts counts_;
 };
 
@@ -189,7 +198,8 @@ RepairResult repair_event(std::string_view text, std::size_t start, bool allow_b
   std::string loose_json;
   RepairResult loose = Scanner(text.substr(0, start + kMaxLoose), start, true, loose_json).event();
   loose.scanned += strict.scanned;
-  if (loose.outcome == Repair::done) {
+  // A reading that swallows what looks like the next event is no repair.
+  if (loose.outcome == Repair::done && next_event_start(text.substr(0, loose.end), start + 1) == kNowhere) {
     json = std::move(loose_json);
     return loose;
   }
