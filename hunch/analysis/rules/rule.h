@@ -13,12 +13,12 @@
 namespace hunch::analysis::rules {
 
 struct Finding {
-  std::string rule;    // the rule's id
-  std::string range;   // the forward's range
-  std::string claim;   // what, with numbers: "1 copy per forward, 127 us (12 % of the forward)"
-  std::string cause;   // why: the op that launched it, and how the trace shows it
-  std::string advice;  // what to do, and when not to
-  std::optional<Ns> cost_ns;          // per forward (median over its runs)
+  std::string rule;           // the rule's id
+  std::string range;          // the forward's range
+  std::string claim;          // what, with numbers: "1 copy per forward, 127 us (12 % of the forward)"
+  std::string cause;          // why: the op that launched it, and how the trace shows it
+  std::string advice;         // what to do, and when not to
+  std::optional<Ns> cost_ns;  // per forward (median over its runs)
   std::optional<int64_t> cost_bytes;  // per forward
   std::vector<EventId> events;        // evidence, of the first run
 };

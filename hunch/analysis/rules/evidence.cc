@@ -1,0 +1,311 @@
+// The arithmetic is exact: times are sums of integer nanoseconds, medians are values that a run had.
+#include "hunch/analysis/rules/evidence.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "hunch/base/strings.h"
+#include "hunch/base/units.h"
+
+namespace hunch::analysis::rules {
+
+using trace::EventKind;
+
+bool Selection::empty() const {
+  return std::all_of(runs.begin(), runs.end(), [](const auto& run) { return run.empty(); });
+}
+
+std::vector<EventId> Selection::evidence() const {
+  const auto first = std::find_if(runs.begin(), runs.end(), [](const auto& run) { return !run.empty(); });
+  return first == runs.end() ? std::vector<EventId>{} : *first;
+}
+
+Selection select(const Forward& forward, const std::function<bool(EventId)>& wanted) {
+  Selection selection;
+  for (const ForwardRun& run : forward.runs) {
+    auto& events = selection.runs.emplace_back();
+    std::copy_if(run.work.begin(), run.work.end(), std::back_inserter(events), wanted);
+  }
+  return selection;
+}
+
+int64_t median(std::vector<int64_t> values) {
+  if (values.empty()) return 0;
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>((values.size() - 1) / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+int64_t median_count(const Selection& selection) {
+  std::vector<int64_t> counts;
+  for (const auto& run : selection.runs) counts.push_back(static_cast<int64_t>(run.size()));
+  return median(std::move(counts));
+}
+
+Ns median_ns(const Analysis& analysis, const Selection& selection) {
+  std::vector<int64_t> sums;
+  for (const auto& run : selection.runs) {
+    Ns sum = 0;
+    for (const EventId event : run) sum += analysis.trace->duration[event];
+    sums.push_back(sum);
+  }
+  return median(std::move(sums));
+}
+
+Ns median_device_ns(const Forward& forward) {
+  std::vector<int64_t> times;
+  for (const ForwardRun& run : forward.runs) times.push_back(run.device_ns);
+  return median(std::move(times));
+}
+
+Ns median_host_ns(const Forward& forward) {
+  std::vector<int64_t> times;
+  for (const ForwardRun& run : forward.runs) times.push_back(run.host_ns);
+  return median(std::move(times));
+}
+
+std::optional<int64_t> median_bytes(const Selection& selection,
+                                    const std::function<std::optional<int64_t>(EventId)>& bytes) {
+  std::vector<int64_t> sums;
+  for (const auto& run : selection.runs) {
+    int64_t sum = 0;
+    for (const EventId event : run) {
+      const auto one = bytes(event);
+      if (!one) return std::nullopt;
+      sum += *one;
+    }
+    sums.push_back(sum);
+  }
+  return median(std::move(sums));
+}
+
+std::string count_text(const Selection& selection, std::string_view one, std::string_view many) {
+  std::size_t least = SIZE_MAX;
+  std::size_t most = 0;
+  for (const auto& run : selection.runs) {
+    least = std::min(least, run.size());
+    most = std::max(most, run.size());
+  }
+  if (least < most) return fmt::format("{} to {} {} per forward", least, most, many);
+  return fmt::format("{} {} per forward", most, most == 1 ? one : many);
+}
+
+double share_pct(Ns part, Ns whole) {
+  return whole <= 0 ? 0 : 100.0 * static_cast<double>(part) / static_cast<double>(whole);
+}
+
+std::string percent_text(double percent) {
+  if (percent >= 9.95) return fmt::format("{:.0f} %", percent);
+  if (percent >= 0.095) return fmt::format("{:.1f} %", percent);
+  return "under 0.1 %";
+}
+
+std::string cost_text(const Analysis& analysis, const Forward& forward, const Selection& selection) {
+  const Ns cost = median_ns(analysis, selection);
+  return fmt::format("{} ({} of the forward)", base::format_ns(cost),
+                     percent_text(share_pct(cost, median_device_ns(forward))));
+}
+
+std::string_view op_word(std::string_view op) {
+  const auto separator = op.rfind("::");
+  return separator == std::string_view::npos ? op : op.substr(separator + 2);
+}
+
+std::vector<EventId> ops_of(const Analysis& analysis, EventId device_event) {
+  return ops_around(analysis, analysis.timeline.launch[device_event]);
+}
+
+std::vector<EventId> ops_around(const Analysis& analysis, EventId host) {
+  const trace::Trace& trace = *analysis.trace;
+  std::vector<EventId> ops;
+  for (EventId at = host; at != kNone; at = analysis.timeline.parent[at]) {
+    if (trace.kind[at] == EventKind::op) ops.push_back(at);
+    if ((trace.kind[at] == EventKind::annotation || trace.kind[at] == EventKind::step) && !ops.empty()) break;
+  }
+  std::reverse(ops.begin(), ops.end());
+  return ops;
+}
+
+std::string chain_text(const Analysis& analysis, const std::vector<EventId>& ops, std::size_t first) {
+  std::string text;
+  for (std::size_t i = first; i < ops.size(); ++i) {
+    if (!text.empty()) text += " > ";
+    text += analysis.trace->name_of(ops[i]);
+  }
+  return text;
+}
+
+std::optional<std::size_t> find_op(const Analysis& analysis, const std::vector<EventId>& ops,
+                                   std::string_view word) {
+  for (std::size_t i = 0; i < ops.size(); ++i) {
+    if (op_word(analysis.trace->name_of(ops[i])) == word) return i;
+  }
+  return std::nullopt;
+}
+
+bool launched_inside(const Analysis& analysis, EventId device_event, std::string_view word) {
+  return find_op(analysis, ops_of(analysis, device_event), word).has_value();
+}
+
+EventId previous_sibling(const Analysis& analysis, EventId op) {
+  // Sources list a thread's ops nearly in order; what is not within this many rows is not looked for.
+  constexpr EventId kNear = 400;
+  const trace::Trace& trace = *analysis.trace;
+  const auto& parent = analysis.timeline.parent;
+  EventId best = kNone;
+  const EventId first = op > kNear ? op - kNear : 0;
+  const EventId last = std::min(op + kNear, static_cast<EventId>(trace.size() - 1));
+  for (EventId at = first; at <= last; ++at) {
+    if (at == op || trace.kind[at] != EventKind::op || trace.track[at] != trace.track[op] ||
+        parent[at] != parent[op])
+      continue;
+    if (trace.end(at) > trace.start[op]) continue;
+    if (best == kNone || trace.start[at] > trace.start[best]) best = at;
+  }
+  return best;
+}
+
+bool has_backward(const trace::Trace& trace) {
+  for (trace::StringId id = 0; id < trace.strings.size(); ++id) {
+    const std::string_view text = trace.strings.view(id);
+    if (base::contains(text, "autograd::engine::evaluate_function") || base::contains(text, "Backward0"))
+      return true;
+  }
+  return false;
+}
+
+EventId math_path_of(const Analysis& analysis, EventId device_event) {
+  for (const EventId op : ops_of(analysis, device_event)) {
+    if (analysis.trace->name_of(op).ends_with("attention_math")) return op;
+  }
+  return kNone;
+}
+
+std::string math_path_dtype(const Analysis& analysis, const ForwardRun& run, EventId math_path) {
+  for (auto work = run.work.rbegin(); work != run.work.rend(); ++work) {
+    const KernelFacts& facts = analysis.facts_of(*work);
+    if (facts.family == Family::cast && is_16_bit(facts.dtype) && math_path_of(analysis, *work) == math_path)
+      return facts.dtype;
+  }
+  return {};
+}
+
+namespace {
+
+std::string_view detail_text(const trace::Trace& trace, EventId op, trace::StringId trace::OpDetail::*field) {
+  const trace::OpDetail* detail = trace.op_detail(op);
+  if (detail == nullptr || detail->*field == kNone) return {};
+  return trace.strings.view(detail->*field);
+}
+
+// The outermost elements of "[[8, 16], [], [[4], [4]]]" as texts.
+std::vector<std::string_view> elements_of(std::string_view list) {
+  list = base::trim(list);
+  std::vector<std::string_view> parts;
+  if (list.size() < 2 || list.front() != '[' || list.back() != ']') return parts;
+  list = list.substr(1, list.size() - 2);
+  int depth = 0;
+  bool quoted = false;
+  std::size_t begin = 0;
+  for (std::size_t at = 0; at < list.size(); ++at) {
+    const char c = list[at];
+    if (c == '"') quoted = !quoted;
+    if (quoted) continue;
+    if (c == '[') ++depth;
+    if (c == ']') --depth;
+    if (c == ',' && depth == 0) {
+      parts.push_back(base::trim(list.substr(begin, at - begin)));
+      begin = at + 1;
+    }
+  }
+  const auto last = base::trim(list.substr(begin));
+  if (!last.empty() || !parts.empty()) parts.push_back(last);
+  return parts;
+}
+
+}  // namespace
+
+std::vector<std::optional<Shape>> input_shapes(const trace::Trace& trace, EventId op) {
+  std::vector<std::optional<Shape>> shapes;
+  for (const std::string_view part : elements_of(detail_text(trace, op, &trace::OpDetail::input_dims))) {
+    Shape shape;
+    bool is_shape = part.starts_with('[');
+    for (const std::string_view size : elements_of(part)) {
+      const auto value = base::parse_int(size);
+      is_shape = is_shape && value.has_value();
+      shape.push_back(value.value_or(0));
+    }
+    shapes.push_back(is_shape ? std::optional(shape) : std::nullopt);
+  }
+  return shapes;
+}
+
+std::vector<std::string> input_types(const trace::Trace& trace, EventId op) {
+  std::vector<std::string> types;
+  for (std::string_view part : elements_of(detail_text(trace, op, &trace::OpDetail::input_types))) {
+    if (part.size() >= 2 && part.front() == '"') part = part.substr(1, part.size() - 2);
+    types.emplace_back(part);
+  }
+  return types;
+}
+
+int64_t elements(const Shape& shape) {
+  int64_t count = 1;
+  for (const int64_t size : shape) count *= size;
+  return count;
+}
+
+std::optional<int64_t> bytes_of_type(std::string_view type) {
+  constexpr auto kSizes = std::to_array<std::pair<std::string_view, int64_t>>({{"c10::BFloat16", 2},
+                                                                               {"c10::Half", 2},
+                                                                               {"float", 4},
+                                                                               {"double", 8},
+                                                                               {"long int", 8},
+                                                                               {"long", 8},
+                                                                               {"int", 4},
+                                                                               {"bool", 1},
+                                                                               {"unsigned char", 1},
+                                                                               {"signed char", 1},
+                                                                               {"bf16", 2},
+                                                                               {"f16", 2},
+                                                                               {"f32", 4},
+                                                                               {"f64", 8},
+                                                                               {"16-bit", 2},
+                                                                               {"int64", 8},
+                                                                               {"int32", 4}});
+  for (const auto& [name, size] : kSizes) {
+    if (name == type) return size;
+  }
+  return std::nullopt;
+}
+
+bool is_16_bit(std::string_view dtype) {
+  return dtype == "bf16" || dtype == "f16" || dtype == "16-bit" || dtype == "c10::BFloat16" ||
+         dtype == "c10::Half";
+}
+
+std::string shape_text(const Shape& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
+
+const trace::DeviceProperties* device_of(const Analysis& analysis, const Forward& forward) {
+  for (const ForwardRun& run : forward.runs) {
+    for (const EventId work : run.work) {
+      const trace::DeviceDetail* detail = analysis.trace->device_detail(work);
+      if (detail != nullptr) return analysis.trace->device(detail->device);
+    }
+  }
+  return nullptr;
+}
+
+bool lies_in(const Analysis& analysis, const ForwardRun& run, EventId host) {
+  if (run.range == kNone) return true;
+  const trace::Trace& trace = *analysis.trace;
+  return trace.track[host] == trace.track[run.range] && trace.start[host] >= trace.start[run.range] &&
+         trace.start[host] < trace.end(run.range);
+}
+
+std::string code(std::string_view text) { return fmt::format("`{}`", text); }
+
+}  // namespace hunch::analysis::rules

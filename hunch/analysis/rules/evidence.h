@@ -1,0 +1,92 @@
+// What rules share: picking device events of each run, adding up what they cost, reading the ops around a
+// launch and their inputs, and the words in which claims are written. Rules include this, never each other.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "hunch/analysis/analysis.h"
+#include "hunch/analysis/rules/rule.h"
+
+namespace hunch::analysis::rules {
+
+// Events of one forward, by run, each in launch order.
+struct Selection {
+  std::vector<std::vector<EventId>> runs;
+
+  bool empty() const;  // no event in any run
+  // The events of the first run that has some: a finding's evidence.
+  std::vector<EventId> evidence() const;
+};
+
+// The device work for which `wanted` holds.
+Selection select(const Forward& forward, const std::function<bool(EventId)>& wanted);
+
+// The middle value; of an even number of values the lower of the two. 0 for none.
+int64_t median(std::vector<int64_t> values);
+
+// Per forward, over its runs.
+int64_t median_count(const Selection& selection);
+Ns median_ns(const Analysis& analysis, const Selection& selection);  // sum of durations
+Ns median_device_ns(const Forward& forward);
+Ns median_host_ns(const Forward& forward);
+// Sum of bytes(event); nothing where one of a run's events does not tell.
+std::optional<int64_t> median_bytes(const Selection& selection,
+                                    const std::function<std::optional<int64_t>(EventId)>& bytes);
+
+// "2 copies per forward", "2 to 5 copies per forward" where runs differ.
+std::string count_text(const Selection& selection, std::string_view one, std::string_view many);
+// "127 us (12 % of the forward)": the share is of the forward's device time.
+std::string cost_text(const Analysis& analysis, const Forward& forward, const Selection& selection);
+std::string percent_text(double percent);  // "12 %", "1.4 %", "under 0.1 %"
+double share_pct(Ns part, Ns whole);
+
+// Ops. A word is an op's name without its namespace: "masked_fill" of "aten::masked_fill".
+std::string_view op_word(std::string_view op);
+// The ops around an event's launch, outermost first, below the innermost range.
+std::vector<EventId> ops_of(const Analysis& analysis, EventId device_event);
+// The same around a host event, which is among them where it is an op itself.
+std::vector<EventId> ops_around(const Analysis& analysis, EventId host);
+// "aten::masked_fill > aten::clone > aten::copy_" from ops_of(...)[first] on.
+std::string chain_text(const Analysis& analysis, const std::vector<EventId>& ops, std::size_t first = 0);
+// The place in `ops` of the outermost op with this word, or nothing.
+std::optional<std::size_t> find_op(const Analysis& analysis, const std::vector<EventId>& ops,
+                                   std::string_view word);
+bool launched_inside(const Analysis& analysis, EventId device_event, std::string_view word);
+// The op that ended last before `op` began, under the same parent; kNone where none is near in the source.
+EventId previous_sibling(const Analysis& analysis, EventId op);
+// Whether the trace holds a backward pass.
+bool has_backward(const trace::Trace& trace);
+
+// SDPA's math path around a launch ("_scaled_dot_product_attention_math"), or kNone.
+EventId math_path_of(const Analysis& analysis, EventId device_event);
+// The 16-bit type to which that path casts its result ("bf16"), which is the type of its inputs; empty where
+// it casts nothing down.
+std::string math_path_dtype(const Analysis& analysis, const ForwardRun& run, EventId math_path);
+
+// Inputs. Empty where the trace has no shapes. A list of tensors gives one entry that is not a shape.
+using Shape = std::vector<int64_t>;
+std::vector<std::optional<Shape>> input_shapes(const trace::Trace& trace, EventId op);
+std::vector<std::string> input_types(const trace::Trace& trace, EventId op);
+int64_t elements(const Shape& shape);
+// Bytes an element: 2 for "c10::BFloat16" and "bf16"; nothing for words that are no type.
+std::optional<int64_t> bytes_of_type(std::string_view type);
+bool is_16_bit(std::string_view dtype);  // "bf16", "f16", "16-bit", "c10::BFloat16", "c10::Half"
+
+// "[8, 16, 1024, 64]".
+std::string shape_text(const Shape& shape);
+
+// The device that a forward ran on; null where the trace does not describe it.
+const trace::DeviceProperties* device_of(const Analysis& analysis, const Forward& forward);
+
+// Whether a host event lies in a run: on the thread of the run's range and within it; always for a whole
+// trace.
+bool lies_in(const Analysis& analysis, const ForwardRun& run, EventId host);
+
+// "masked_fill" in backticks: how names of code stand in claims.
+std::string code(std::string_view text);
+
+}  // namespace hunch::analysis::rules
