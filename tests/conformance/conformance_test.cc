@@ -53,14 +53,17 @@ std::string bytes_of(const Tensor& tensor) {
           static_cast<std::size_t>(tensor.numel()) * tensor::size_of(tensor.dtype())};
 }
 
-// The words without their numbers, so that reasons can be counted.
+// The words without their numbers, so that reasons can be counted; "f32" stays.
 std::string kind_of(const std::string& reason) {
   std::string kind;
+  bool in_word = false;
   for (const char c : reason) {
-    if (c >= '0' && c <= '9') {
+    const bool digit = c >= '0' && c <= '9';
+    if (digit && !in_word) {
       if (kind.empty() || kind.back() != '#') kind += '#';
     } else {
       kind += c;
+      in_word = digit || (c >= 'a' && c <= 'z');
     }
   }
   return kind;

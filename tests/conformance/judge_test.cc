@@ -51,7 +51,7 @@ TEST_F(Judge, PassesTheReferenceAndAPlainImplementation) {
 }
 
 TEST_F(Judge, FailsASingleWrongElement) {
-  for (const std::size_t at : {std::size_t{0}, std::size_t{100}, right_.size() - 1}) {
+  for (const std::size_t at : {std::size_t{0}, std::size_t{90}, right_.size() - 1}) {
     auto out = right_;
     out[at] = exact_.out[at] + 1.01 * bound_;
     EXPECT_NE(why(out), "") << at;

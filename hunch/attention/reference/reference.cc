@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 #include <numeric>
+#include <type_traits>
 
 #include "hunch/base/check.h"
 
@@ -20,7 +21,14 @@ using tensor::DType;
 
 constexpr double kNegInf = -std::numeric_limits<double>::infinity();
 
-// All inputs on the host, row-major, and where in them a row of the output looks.
+template <class T>
+std::vector<T> read(const tensor::Tensor& tensor) {
+  if constexpr (std::is_same_v<T, float>) return tensor.to_floats();
+  if constexpr (std::is_same_v<T, double>) return tensor.to_doubles();
+}
+
+// All inputs on the host, row-major but for the keys, and where in them a row of the output looks.
+template <class T>
 struct HostCall {
   explicit HostCall(const Call& call)
       : batch(call.query.size(0)),
@@ -32,9 +40,9 @@ struct HostCall {
         value_dim(call.value.size(3)),
         scale(call.effective_scale()),
         is_causal(call.is_causal),
-        query(call.query.to_doubles()),
-        key(call.key.to_doubles()),
-        value(call.value.to_doubles()) {
+        query(read<T>(call.query)),
+        key(read<T>(call.key.transpose(-2, -1))),
+        value(read<T>(call.value)) {
     if (!call.mask) return;
     mask = call.mask->to_doubles();
     mask_is_bool = call.mask->dtype() == DType::boolean;
@@ -50,50 +58,72 @@ struct HostCall {
   int64_t batch, heads, length, head_dim, kv_heads, kv_length, value_dim;
   double scale;
   bool is_causal;
-  std::vector<double> query, key, value, mask;
+  std::vector<T> query;  // [batch, heads, length, head_dim]
+  std::vector<T> key;    // [batch, kv_heads, head_dim, kv_length]
+  std::vector<T> value;  // [batch, kv_heads, kv_length, value_dim]
+  std::vector<double> mask;
   std::array<int64_t, 4> mask_strides = {0, 0, 0, 0};
   bool mask_is_bool = false;
 };
 
 // One row of the output: its query, and the keys and values of its head.
+template <class T>
 struct Row {
-  Row(const HostCall& host, int64_t row) : host_(host) {
+  Row(const HostCall<T>& host, int64_t row) : host_(host) {
     HUNCH_CHECK(row >= 0 && row < host.rows(), "a row that the call does not have");
-    i = row % host.length;
+    i_ = row % host.length;
     const int64_t h = row / host.length % host.heads;
     const int64_t b = row / host.length / host.heads;
     const int64_t kv = b * host.kv_heads + h / (host.heads / host.kv_heads);
-    query = host.query.data() + row * host.head_dim;
-    key = host.key.data() + kv * host.kv_length * host.head_dim;
-    value = host.value.data() + kv * host.kv_length * host.value_dim;
-    mask_row_ = b * host.mask_strides[0] + h * host.mask_strides[1] + i * host.mask_strides[2];
+    query_ = host.query.data() + row * host.head_dim;
+    key_ = host.key.data() + kv * host.kv_length * host.head_dim;
+    value_ = host.value.data() + kv * host.kv_length * host.value_dim;
+    mask_row_ = b * host.mask_strides[0] + h * host.mask_strides[1] + i_ * host.mask_strides[2];
   }
 
   bool hidden(int64_t j) const {
-    if (host_.is_causal) return j > i;
+    if (host_.is_causal) return j > i_;
     return host_.mask_is_bool && mask(j) == 0.0;
   }
   double bias(int64_t j) const { return host_.mask.empty() || host_.mask_is_bool ? 0.0 : mask(j); }
 
-  int64_t i = 0;
-  const double* query = nullptr;  // [head_dim]
-  const double* key = nullptr;    // [kv_length, head_dim]
-  const double* value = nullptr;  // [kv_length, value_dim]
+  // The query's product with every key, each summed over head_dim from first to last.
+  void dots(std::vector<T>& out) const {
+    out.assign(static_cast<std::size_t>(host_.kv_length), T{0});
+    for (int64_t d = 0; d < host_.head_dim; ++d)
+      for (int64_t j = 0; j < host_.kv_length; ++j)
+        out[static_cast<std::size_t>(j)] += query_[d] * key_[d * host_.kv_length + j];
+  }
+
+  // The weighted sum of the values, each element summed over the keys from first to last. Hidden keys are
+  // left out: not even a NaN there may reach the result.
+  void mix(const std::vector<T>& weights, std::vector<T>& out) const {
+    out.assign(static_cast<std::size_t>(host_.value_dim), T{0});
+    for (int64_t j = 0; j < host_.kv_length; ++j) {
+      if (hidden(j)) continue;
+      const T weight = weights[static_cast<std::size_t>(j)];
+      for (int64_t d = 0; d < host_.value_dim; ++d)
+        out[static_cast<std::size_t>(d)] += weight * value_[j * host_.value_dim + d];
+    }
+  }
 
  private:
   double mask(int64_t j) const {
     return host_.mask[static_cast<std::size_t>(mask_row_ + j * host_.mask_strides[3])];
   }
-  const HostCall& host_;
+  const HostCall<T>& host_;
+  int64_t i_ = 0;
   int64_t mask_row_ = 0;
+  const T* query_ = nullptr;  // [head_dim]
+  const T* key_ = nullptr;    // [head_dim, kv_length]
+  const T* value_ = nullptr;  // [kv_length, value_dim]
 };
 
 // The nearest value of the dtype.
-double round_to(DType dtype, double value) {
-  const auto narrow = static_cast<float>(value);
-  if (dtype == DType::bf16) return tensor::float_of_bf16(tensor::bf16_of_float(narrow));
-  if (dtype == DType::f16) return tensor::float_of_f16(tensor::f16_of_float(narrow));
-  return narrow;
+float round_to(DType dtype, float value) {
+  if (dtype == DType::bf16) return tensor::float_of_bf16(tensor::bf16_of_float(value));
+  if (dtype == DType::f16) return tensor::float_of_f16(tensor::f16_of_float(value));
+  return value;
 }
 
 std::vector<int64_t> all_rows(const Call& call) {
@@ -108,33 +138,28 @@ std::vector<int64_t> all_rows(const Call& call) {
 Result attention(const Call& call) { return attention(call, all_rows(call)); }
 
 Result attention(const Call& call, std::span<const int64_t> rows) {
-  const HostCall host(call);
+  const HostCall<double> host(call);
   Result result;
-  result.out.assign(rows.size() * static_cast<std::size_t>(host.value_dim), 0.0);
+  result.out.reserve(rows.size() * static_cast<std::size_t>(host.value_dim));
   result.lse.assign(rows.size(), kNegInf);
-  std::vector<double> scores(static_cast<std::size_t>(host.kv_length));
+  std::vector<double> weights, out;
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const Row row(host, rows[r]);
+    const Row<double> row(host, rows[r]);
+    row.dots(weights);
     double largest = kNegInf;
     for (int64_t j = 0; j < host.kv_length; ++j) {
-      double& score = scores[static_cast<std::size_t>(j)];
-      score = kNegInf;
-      if (row.hidden(j)) continue;
-      double dot = 0.0;
-      for (int64_t d = 0; d < host.head_dim; ++d) dot += row.query[d] * row.key[j * host.head_dim + d];
-      score = dot * host.scale + row.bias(j);
+      double& score = weights[static_cast<std::size_t>(j)];
+      score = row.hidden(j) ? kNegInf : score * host.scale + row.bias(j);
       largest = std::max(largest, score);
     }
-    if (largest == kNegInf) continue;  // no key attended
-    double total = 0.0;
-    double* out = result.out.data() + r * static_cast<std::size_t>(host.value_dim);
-    for (int64_t j = 0; j < host.kv_length; ++j) {
-      const double weight = std::exp(scores[static_cast<std::size_t>(j)] - largest);
-      if (row.hidden(j)) continue;  // not even a NaN there may reach the result
-      total += weight;
-      for (int64_t d = 0; d < host.value_dim; ++d) out[d] += weight * row.value[j * host.value_dim + d];
+    if (largest == kNegInf) {  // no key attended
+      result.out.insert(result.out.end(), static_cast<std::size_t>(host.value_dim), 0.0);
+      continue;
     }
-    for (int64_t d = 0; d < host.value_dim; ++d) out[d] /= total;
+    double total = 0.0;
+    for (auto& weight : weights) total += weight = std::exp(weight - largest);
+    row.mix(weights, out);
+    for (const double value : out) result.out.push_back(value / total);
     result.lse[r] = largest + std::log(total);
   }
   return result;
@@ -143,43 +168,34 @@ Result attention(const Call& call, std::span<const int64_t> rows) {
 std::vector<double> attention_in_dtype(const Call& call) { return attention_in_dtype(call, all_rows(call)); }
 
 std::vector<double> attention_in_dtype(const Call& call, std::span<const int64_t> rows) {
-  const HostCall host(call);
+  const HostCall<float> host(call);
   const DType dtype = call.query.dtype();
   // A mask of another dtype lifts the sum to f32, as type promotion does.
-  const DType sum_dtype =
-      host.mask.empty() || host.mask_is_bool || call.mask->dtype() == dtype ? dtype : DType::f32;
-  std::vector<double> result(rows.size() * static_cast<std::size_t>(host.value_dim), 0.0);
-  std::vector<float> weights(static_cast<std::size_t>(host.kv_length));
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const Row row(host, rows[r]);
-    float largest = -std::numeric_limits<float>::infinity();
+  const bool lifted = !host.mask.empty() && !host.mask_is_bool && call.mask->dtype() != dtype;
+  const DType sum_dtype = lifted ? DType::f32 : dtype;
+  constexpr float kFloatNegInf = -std::numeric_limits<float>::infinity();
+  std::vector<double> result;
+  result.reserve(rows.size() * static_cast<std::size_t>(host.value_dim));
+  std::vector<float> weights, out;
+  for (const int64_t r : rows) {
+    const Row<float> row(host, r);
+    row.dots(weights);  // a matrix product accumulates in float and rounds once
+    float largest = kFloatNegInf;
     for (int64_t j = 0; j < host.kv_length; ++j) {
       float& score = weights[static_cast<std::size_t>(j)];
-      score = -std::numeric_limits<float>::infinity();
-      if (row.hidden(j)) continue;
-      float dot = 0.0F;  // matrix products accumulate in float and round once
-      for (int64_t d = 0; d < host.head_dim; ++d)
-        dot += static_cast<float>(row.query[d]) * static_cast<float>(row.key[j * host.head_dim + d]);
-      const double scaled = round_to(dtype, round_to(dtype, dot) * static_cast<float>(host.scale));
-      score = static_cast<float>(round_to(sum_dtype, scaled + row.bias(j)));
+      const float scaled = round_to(dtype, round_to(dtype, score) * static_cast<float>(host.scale));
+      score = row.hidden(j) ? kFloatNegInf : round_to(sum_dtype, scaled + static_cast<float>(row.bias(j)));
       largest = std::max(largest, score);
     }
-    if (std::isinf(largest) && largest < 0) continue;
+    if (largest == kFloatNegInf) {
+      result.insert(result.end(), static_cast<std::size_t>(host.value_dim), 0.0);
+      continue;
+    }
     float total = 0.0F;
-    for (auto& weight : weights) {
-      weight = std::exp(weight - largest);
-      total += weight;
-    }
-    for (auto& weight : weights) weight = static_cast<float>(round_to(dtype, weight / total));
-    for (int64_t d = 0; d < host.value_dim; ++d) {
-      float sum = 0.0F;
-      for (int64_t j = 0; j < host.kv_length; ++j) {
-        if (row.hidden(j)) continue;
-        sum += weights[static_cast<std::size_t>(j)] * static_cast<float>(row.value[j * host.value_dim + d]);
-      }
-      result[r * static_cast<std::size_t>(host.value_dim) + static_cast<std::size_t>(d)] =
-          round_to(dtype, sum);
-    }
+    for (auto& weight : weights) total += weight = std::exp(weight - largest);
+    for (auto& weight : weights) weight = round_to(dtype, weight / total);
+    row.mix(weights, out);
+    for (const float value : out) result.push_back(round_to(dtype, value));
   }
   return result;
 }
