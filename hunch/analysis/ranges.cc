@@ -29,12 +29,8 @@ class Placer {
         processes_(processes),
         open_(processes.count),
         has_ranges_(trace.tracks.size(), false),
-        is_engine_(trace.strings.size(), false) {
-    for (std::size_t i = 0; i < trace.size(); ++i)
-      if (trace.kind[i] == EventKind::annotation || trace.kind[i] == EventKind::step)
-        has_ranges_[trace.track[i]] = true;
-    for (trace::StringId id = 0; id < trace.strings.size(); ++id)
-      is_engine_[id] = trace.strings.view(id).substr(0, kEngine.size()) == kEngine;
+        is_backward_(trace.tracks.size(), false) {
+    find_backward_threads();
   }
 
   void open(std::size_t index, EventId range) {
@@ -69,7 +65,7 @@ class Placer {
     }
     if (only == kNone) return kNone;
     const bool own_ranges = has_ranges_[own_track];
-    if (own_ranges && !is_foreign_backward(host, open)) return kNone;
+    if (own_ranges && !is_backward_[own_track]) return kNone;
     if (!several && !own_ranges) return only;
 
     // Autograd's own numbers decide among several threads. On a thread with ranges of its own (a hook's, a
@@ -80,15 +76,25 @@ class Placer {
     return told == kNone && !several ? only : told;
   }
 
-  // Whether autograd's engine runs here and not inside a range of this thread: a backward pass for others.
-  bool is_foreign_backward(EventId host, const std::vector<OpenRange>& open) const {
-    EventId engine = kNone;
-    for (EventId at = host; at != kNone; at = timeline_.parent[at])
-      if (trace_.kind[at] == EventKind::op && is_engine_[trace_.name[at]]) engine = at;
-    if (engine == kNone) return false;
-    return std::none_of(open.begin(), open.end(), [&](const OpenRange& range) {
-      return range.track == trace_.track[host] && range.start <= trace_.start[engine];
-    });
+  // Autograd's own threads: its engine runs there, never inside a range or step of that thread. Ranges that
+  // such a thread does have come from hooks (a collective's).
+  void find_backward_threads() {
+    std::vector<bool> is_engine(trace_.strings.size());
+    for (trace::StringId id = 0; id < trace_.strings.size(); ++id)
+      is_engine[id] = trace_.strings.view(id).substr(0, kEngine.size()) == kEngine;
+    std::vector<bool> has_step(trace_.tracks.size(), false), inside_range(trace_.tracks.size(), false);
+    for (std::size_t i = 0; i < trace_.size(); ++i) {
+      const uint32_t track = trace_.track[i];
+      const EventKind kind = trace_.kind[i];
+      if (kind == EventKind::annotation || kind == EventKind::step) has_ranges_[track] = true;
+      if (kind == EventKind::step) has_step[track] = true;
+      if (kind != EventKind::op || !is_engine[trace_.name[i]]) continue;
+      is_backward_[track] = true;
+      for (EventId at = timeline_.parent[i]; at != kNone && !inside_range[track]; at = timeline_.parent[at])
+        inside_range[track] = trace_.kind[at] == EventKind::annotation;
+    }
+    for (std::size_t t = 0; t < trace_.tracks.size(); ++t)
+      if (has_step[t] || inside_range[t]) is_backward_[t] = false;
   }
 
   const Trace& trace_;
@@ -96,7 +102,7 @@ class Placer {
   const Processes& processes_;
   std::vector<std::vector<OpenRange>> open_;  // by process
   std::vector<bool> has_ranges_;              // by track: any annotation or step
-  std::vector<bool> is_engine_;               // by StringId
+  std::vector<bool> is_backward_;             // by track
   std::optional<ForwardThreads> forward_threads_;
   std::vector<std::size_t> placed_;
 };

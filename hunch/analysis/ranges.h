@@ -3,7 +3,8 @@
 // A launch belongs to all ranges that enclose its start on its own thread. Autograd launches the backward
 // pass from threads of its own: a launch there belongs to the ranges of the process's other threads that
 // enclose it in time, if they are all on one thread; where several threads have such ranges, autograd's
-// sequence numbers name the thread, and where those do not settle it the launch belongs to none.
+// sequence numbers name the thread, and where those do not settle it the launch belongs to none. The same
+// holds on a thread of autograd's that has ranges from hooks ("nccl:all_reduce"), beside those ranges.
 #pragma once
 
 #include <functional>

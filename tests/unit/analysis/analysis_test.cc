@@ -264,13 +264,25 @@ TEST(Threads, BackwardThreadWithARangeOfItsOwn) {
   made.range("nccl:all_reduce", 150, 200, "2");
   const auto gradient = launch(made, 1, 110, 120, 130, "2");
   const auto collective = launch(made, 2, 160, 170, 180, "2");
-  const auto helper = launch(made, 3, 400, 410, 420, "2");  // outside of autograd: only its own ranges count
+  const auto finish = launch(made, 3, 400, 410, 420, "2");  // the engine's last callback
   const auto trace = made.finish();
   const auto analysis = analyze(trace);
   EXPECT_EQ(analysis.forwards[0].range, "train_step");
-  EXPECT_THAT(analysis.forwards[0].runs[0].work, ElementsAre(gradient, collective));
+  EXPECT_THAT(analysis.forwards[0].runs[0].work, ElementsAre(gradient, collective, finish));
   EXPECT_THAT(analysis.forwards[1].runs[0].work, ElementsAre(collective));
-  EXPECT_THAT(analysis.unattributed, ElementsAre(helper));
+  EXPECT_THAT(analysis.unattributed, IsEmpty());
+}
+
+TEST(Threads, AThreadWithItsOwnStepsIsNobodysBackwardThread) {
+  HandMade made;
+  made.range("train_step", 0, 1000, "1");
+  made.host(Kind::step, "ProfilerStep#1", 0, 90, "2");
+  made.op("autograd::engine::evaluate_function: MulBackward0", 100, 300, "2");
+  const auto kernel = launch(made, 1, 110, 120, 130, "2");
+  const auto trace = made.finish();
+  const auto analysis = analyze(trace);
+  EXPECT_THAT(analysis.forwards[0].runs[0].work, IsEmpty());
+  EXPECT_THAT(analysis.unattributed, ElementsAre(kernel));
 }
 
 TEST(Threads, EngineInsideARangeOfItsOwnThreadWorksForThatRangeOnly) {
