@@ -57,7 +57,7 @@ TEST(Accounting, EveryCauseOnce) {
   EXPECT_EQ(accounting.of(Part::unknown), 0);
   EXPECT_EQ(accounting.host_bound(), 60'000);
   EXPECT_EQ(accounting.idle(), 145'000);
-  const auto& after_sync = accounting.slices.at(7);
+  const auto& after_sync = accounting.slices.at(6);
   EXPECT_EQ(after_sync.part, Part::wait_host);
   EXPECT_EQ(after_sync.next, last);
 }
