@@ -84,18 +84,33 @@ void append_time(std::string& out, base::Ns time) {
   out.append(decimals, sizeof decimals);
 }
 
+std::optional<int64_t> plain_integer(std::string_view text) {
+  const std::size_t sign = text.starts_with('-') ? 1 : 0;
+  const std::string_view digits = text.substr(sign);
+  if (digits.empty() || digits.size() > 18) return std::nullopt;
+  if (digits.front() == '0' && (digits.size() > 1 || sign == 1)) return std::nullopt;
+  int64_t value = 0;
+  const auto end = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (end.ptr != text.data() + text.size() || end.ec != std::errc()) return std::nullopt;
+  return value;
+}
+
+void append_id(std::string& out, std::string_view text) {
+  if (plain_integer(text))
+    out += text;
+  else
+    append_string(out, text);
+}
+
 bool is_writable(float value) { return std::isfinite(value); }
 void append_float(std::string& out, float value) { append_number(out, value); }
 void append_double(std::string& out, double value) { append_number(out, value); }
 
-JsonKind json_kind(std::string_view text) {
+bool is_json_list(std::string_view text) {
   simdjson::dom::parser parser;
   simdjson::dom::element element;
   const simdjson::padded_string padded(text);
-  if (parser.parse(padded).get(element) != simdjson::SUCCESS) return JsonKind::none;
-  if (element.is_array()) return JsonKind::list;
-  if (element.is_object()) return JsonKind::object;
-  return JsonKind::scalar;
+  return parser.parse(padded).get(element) == simdjson::SUCCESS && element.is_array();
 }
 
 }  // namespace hunch::formats::chrome_json

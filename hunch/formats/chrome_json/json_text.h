@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -17,11 +18,14 @@ void append_int(std::string& out, int64_t value);
 void append_uint(std::string& out, uint64_t value);
 void append_time(std::string& out, base::Ns time);  // microseconds with three decimals: "-1.500"
 
+// The number that `text` is as JSON would print it, of up to 18 digits; else nothing.
+std::optional<int64_t> plain_integer(std::string_view text);
+void append_id(std::string& out, std::string_view text);  // bare where it is a plain integer, else a string
+
 bool is_writable(float value);                     // finite
 void append_float(std::string& out, float value);  // shortest text that reads back as the same float
 void append_double(std::string& out, double value);
 
-enum class JsonKind { none, scalar, list, object };
-JsonKind json_kind(std::string_view text);  // of a whole text; none where it is no valid JSON
+bool is_json_list(std::string_view text);  // the whole text is one valid list
 
 }  // namespace hunch::formats::chrome_json

@@ -8,12 +8,10 @@
 #include "hunch/formats/chrome_json/writer.h"
 
 #include <algorithm>
-#include <charconv>
-#include <map>
-#include <optional>
 #include <unordered_map>
 #include <vector>
 
+#include "hunch/formats/chrome_json/frame.h"
 #include "hunch/formats/chrome_json/json_text.h"
 
 namespace hunch::formats::chrome_json {
@@ -56,23 +54,6 @@ std::string_view category_of(EventKind kind) {
   return "other";
 }
 
-// A number where the text is one as JSON would print it, else a string: pids and tids are both in the field.
-bool is_plain_integer(std::string_view text) {
-  const std::size_t sign = text.starts_with('-') ? 1 : 0;
-  const std::string_view digits = text.substr(sign);
-  if (digits.empty() || digits.size() > 18) return false;
-  if (digits.size() > 1 && digits.front() == '0') return false;
-  if (sign == 1 && digits == "0") return false;
-  return std::all_of(digits.begin(), digits.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
-std::optional<int64_t> integer_of(std::string_view text) {
-  if (!is_plain_integer(text)) return std::nullopt;
-  int64_t value = 0;
-  std::from_chars(text.data(), text.data() + text.size(), value);
-  return value;
-}
-
 class Writer {
  public:
   explicit Writer(const Trace& trace) : trace_(trace), track_ids_(trace.tracks.size()) {
@@ -86,12 +67,12 @@ class Writer {
 
   std::string write() {
     out_.reserve(trace_.size() * 360 + trace_.memory.size() * 220 + 16 * 1024);
-    header();
+    append_head(out_, trace_);
     out_ += "  \"traceEvents\": [";
     for (EventId row = 0; row < trace_.size(); ++row) complete_event(row);
     for (const auto& change : trace_.memory) memory_event(change);
     flows();
-    track_names();
+    append_track_names(out_, trace_);
     out_ += "\n  ],\n  \"traceName\": ";
     const auto name = trace_.metadata.find("traceName");
     append_string(out_, name != trace_.metadata.end() ? name->second : trace_.source);
@@ -100,83 +81,8 @@ class Writer {
   }
 
  private:
-  static void append_id(std::string& out, std::string_view id) {
-    if (is_plain_integer(id))
-      out += id;
-    else
-      append_string(out, id);
-  }
-
-  void header() {
-    out_ += "{\n  \"schemaVersion\": 1,\n  \"deviceProperties\": [";
-    for (std::size_t i = 0; i < trace_.devices.size(); ++i) {
-      out_ += i == 0 ? "\n    {" : ",\n    {";
-      device_properties(trace_.devices[i]);
-      out_ += '}';
-    }
-    out_ += "\n  ],\n";
-    for (const auto& [key, value] : trace_.metadata) {
-      if (key == "schemaVersion" || key == "deviceProperties" || key == "displayTimeUnit" ||
-          key == "baseTimeNanoseconds" || key == "traceEvents" || key == "traceName")
-        continue;
-      out_ += "  ";
-      append_string(out_, key);
-      out_ += ": ";
-      const bool looks_like_json = value.starts_with('{') || value.starts_with('[');
-      const bool is_word = value == "true" || value == "false" || value == "null";
-      if (is_word || is_plain_integer(value) || (looks_like_json && json_kind(value) != JsonKind::none))
-        out_ += value;
-      else
-        append_string(out_, value);
-      out_ += ",\n";
-    }
-    out_ += "  \"displayTimeUnit\": \"ms\",\n  \"baseTimeNanoseconds\": ";
-    append_int(out_, trace_.base_time);
-    out_ += ",\n";
-  }
-
-  void device_properties(const trace::DeviceProperties& device) {
-    out_ += "\"id\": ";
-    append_int(out_, device.id);
-    out_ += ", \"name\": ";
-    append_string(out_, device.name);
-    const auto field = [&](std::string_view key, int64_t value) {
-      if (value == 0) return;  // not said
-      out_ += ", \"";
-      out_ += key;
-      out_ += "\": ";
-      append_int(out_, value);
-    };
-    field("totalGlobalMem", device.memory_bytes);
-    if (!device.is_cpu) {
-      field("computeMajor", device.compute_major);
-      if (device.compute_major != 0) {  // its minor may well be 0
-        out_ += ", \"computeMinor\": ";
-        append_int(out_, device.compute_minor);
-      }
-      field("maxThreadsPerBlock", device.max_threads_per_block);
-      field("maxThreadsPerMultiprocessor", device.max_threads_per_multiprocessor);
-      field("warpSize", device.warp_size);
-      field("sharedMemPerBlock", device.shared_bytes_per_block);
-    }
-    field("numSms", device.multiprocessors);
-    if (!device.is_cpu) {
-      field("regsPerMultiprocessor", device.registers_per_multiprocessor);
-      field("sharedMemPerBlockOptin", device.shared_bytes_per_block_optin);
-      field("sharedMemPerMultiprocessor", device.shared_bytes_per_multiprocessor);
-    } else {
-      out_ += ", \"hunchDeviceKind\": \"cpu\"";
-    }
-  }
-
-  // Opens one more element of traceEvents.
-  void next() {
-    out_ += first_event_ ? "\n  {" : ",\n  {";
-    first_event_ = false;
-  }
-
   void complete_event(EventId row) {
-    next();
+    open_event(out_);
     out_ += "\"ph\": \"X\", \"cat\": \"";
     out_ += category_of(trace_.kind[row]);
     out_ += "\", \"name\": ";
@@ -242,7 +148,7 @@ class Writer {
   void list_text(std::string_view name, StringId text) {
     if (text == kNone) return;
     const auto [known_text, added] = is_list_.try_emplace(text, false);
-    if (added) known_text->second = json_kind(trace_.strings.view(text)) == JsonKind::list;
+    if (added) known_text->second = is_json_list(trace_.strings.view(text));
     key(name);
     if (known_text->second)
       out_ += trace_.strings.view(text);
@@ -287,7 +193,7 @@ class Writer {
   }
 
   void memory_event(const trace::MemoryEvent& change) {
-    next();
+    open_event(out_);
     out_ += "\"ph\": \"i\", \"cat\": \"cpu_instant_event\", \"s\": \"t\", \"name\": \"[memory]\"";
     out_ += track_ids_[change.track];
     out_ += ", \"ts\": ";
@@ -324,7 +230,7 @@ class Writer {
   }
 
   void flow_end(EventId row, std::string_view phase, std::string_view rest) {
-    next();
+    open_event(out_);
     out_ += "\"ph\": \"";
     out_ += phase;
     out_ += "\", \"id\": ";
@@ -337,72 +243,10 @@ class Writer {
     out_ += '}';
   }
 
-  // What viewers show beside the tracks. Devices come after processes, as in PyTorch's traces.
-  void track_names() {
-    std::map<std::string_view, int32_t> device_of;  // by pid, where device work ran
-    for (EventId row = 0; row < trace_.size(); ++row)
-      if (const auto* detail = trace_.device_detail(row))
-        device_of.try_emplace(trace_.tracks[trace_.track[row]].pid, std::max(detail->device, 0));
-    const auto name = trace_.metadata.find("process_name");
-    const std::string_view process =
-        name != trace_.metadata.end() ? std::string_view(name->second) : "process";
-    std::map<std::string_view, bool> named;
-    for (const auto& track : trace_.tracks) {
-      if (!named.try_emplace(track.pid, true).second) continue;
-      const auto device = device_of.find(track.pid);
-      if (device == device_of.end()) {
-        metadata_event("process_name", track.pid, "0", "name", process);
-        metadata_event("process_labels", track.pid, "0", "labels", "CPU");
-        metadata_event("process_sort_index", track.pid, "0", "sort_index", integer_of(track.pid).value_or(0));
-      } else {
-        const trace::DeviceProperties* properties = trace_.device(device->second);
-        const bool cpu = properties != nullptr && properties->is_cpu;
-        const bool has_name = properties != nullptr && !properties->name.empty();
-        metadata_event("process_name", track.pid, "0", "name", has_name ? properties->name : process);
-        metadata_event("process_labels", track.pid, "0", "labels",
-                       (cpu ? "CPU device " : "GPU ") + std::to_string(device->second));
-        metadata_event("process_sort_index", track.pid, "0", "sort_index",
-                       int64_t{5'000'000} + device->second);
-      }
-    }
-    for (const auto& track : trace_.tracks) {
-      if (!track.name.empty()) metadata_event("thread_name", track.pid, track.tid, "name", track.name);
-      if (const auto order = integer_of(track.tid))
-        metadata_event("thread_sort_index", track.pid, track.tid, "sort_index", *order);
-    }
-  }
-
-  void metadata_head(std::string_view name, std::string_view pid, std::string_view tid,
-                     std::string_view argument) {
-    next();
-    out_ += "\"name\": ";
-    append_string(out_, name);
-    out_ += ", \"ph\": \"M\", \"ts\": 0.000, \"pid\": ";
-    append_id(out_, pid);
-    out_ += ", \"tid\": ";
-    append_id(out_, tid);
-    out_ += ", \"args\": {\"";
-    out_ += argument;
-    out_ += "\": ";
-  }
-  void metadata_event(std::string_view name, std::string_view pid, std::string_view tid,
-                      std::string_view argument, std::string_view value) {
-    metadata_head(name, pid, tid, argument);
-    append_string(out_, value);
-    out_ += "}}";
-  }
-  void metadata_event(std::string_view name, std::string_view pid, std::string_view tid,
-                      std::string_view argument, int64_t value) {
-    metadata_head(name, pid, tid, argument);
-    append_int(out_, value);
-    out_ += "}}";
-  }
-
   const Trace& trace_;
   std::string out_;
   std::vector<std::string> track_ids_;          // ', "pid": 1, "tid": 1' by track
   std::unordered_map<StringId, bool> is_list_;  // texts that were judged already
-  bool first_event_ = true;
   bool first_argument_ = true;
 };
 
