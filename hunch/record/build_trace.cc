@@ -82,7 +82,7 @@ class TraceMaker {
     number_host_events();
     link();
     add_host_events();
-    add_shadows();
+    find_shadows();
     add_device_events();
     add_memory();
     describe();
@@ -167,6 +167,7 @@ class TraceMaker {
     std::string name = "thread " + std::to_string(buffer.tid);
     if (!buffer.name.empty()) name += " (" + buffer.name + ")";
     builder_.name_track(track, name);
+    builder_.trace().tracks[track].process = program_invocation_short_name;
     return track;
   }
 
@@ -174,6 +175,8 @@ class TraceMaker {
     const std::string id = std::to_string(stream);
     const uint32_t track = builder_.track(std::to_string(device_id_), id);
     builder_.name_track(track, "stream " + id);
+    const bool cpu = !parts_.devices.empty() && parts_.devices.front().is_cpu;
+    builder_.trace().tracks[track].process = (cpu ? "CPU device " : "GPU ") + std::to_string(device_id_);
     return track;
   }
 
@@ -207,7 +210,7 @@ class TraceMaker {
 
   // What a range launched, seen on the device; only whole shadows that do not cross another on their
   // stream, which happens when several threads launch to one.
-  void add_shadows() {
+  void find_shadows() {
     std::map<std::tuple<uint32_t, uint32_t, int64_t>, Shadow> shadows;
     for (const DeviceEvent* work : device_) {
       const auto found = launches_.find(work->correlation);
@@ -228,19 +231,26 @@ class TraceMaker {
       while (!open.empty() && open.back() <= shadow.start) open.pop_back();
       if (!open.empty() && open.back() < shadow.end) continue;
       open.push_back(shadow.end);
-      trace::Event row;
-      row.kind = EventKind::device_annotation;
-      row.name = event(shadow.range).name;
-      row.track = device_track(shadow.stream);
-      row.start = shadow.start;
-      row.duration = shadow.end - shadow.start;
-      row.external_id = external_id(shadow.range.buffer, shadow.range.event);
-      add(row);
+      shadows_.push_back(shadow);
     }
   }
 
+  void add_shadow(const Shadow& shadow) {
+    trace::Event row;
+    row.kind = EventKind::device_annotation;
+    row.name = event(shadow.range).name;
+    row.track = device_track(shadow.stream);
+    row.start = shadow.start;
+    row.duration = shadow.end - shadow.start;
+    row.external_id = external_id(shadow.range.buffer, shadow.range.event);
+    add(row);
+  }
+
+  // A shadow starts with a piece of work, and comes before it.
   void add_device_events() {
+    auto shadow = shadows_.begin();
     for (const DeviceEvent* work : device_) {
+      for (; shadow != shadows_.end() && shadow->start <= work->start; ++shadow) add_shadow(*shadow);
       trace::DeviceDetail detail;
       detail.device = device_id_;
       detail.stream = work->stream;
@@ -288,7 +298,6 @@ class TraceMaker {
       trace.base_time = *std::min_element(trace.start.begin(), trace.start.end()) / kDay * kDay;
     trace.devices = std::move(parts_.devices);
     trace.metadata = std::move(parts_.metadata);
-    trace.metadata.try_emplace("process_name", program_invocation_short_name);
     trace.stats.events = trace.size() + trace.memory.size();
   }
 
@@ -300,6 +309,7 @@ class TraceMaker {
   std::vector<const DeviceEvent*> device_;           // by start
   std::vector<std::vector<uint64_t>> external_ids_;  // by buffer and event; 0 for calls
   std::unordered_map<uint64_t, Launch> launches_;    // by correlation
+  std::vector<Shadow> shadows_;                      // by start
   Ns last_ = INT64_MIN;
 };
 

@@ -1,7 +1,7 @@
 // From the buffers of a recording to a Trace in PyTorch's form.
 //
-// In:  the buffers of all threads, quiet by now. Out: rows sorted by start, host events first, then the
-// ranges' shadows on the device, then device work; source_index is the row, as the writer writes them.
+// In:  the buffers of all threads, quiet by now. Out: rows, host events first, then device work with the
+// ranges' shadows on the device, each part sorted by start; source_index is the row, as the writer writes it.
 // Holds: every op and range has an External id of its own; a launch, a wait and the device work of a launch
 // carry that of the innermost op around the call, or none.
 #pragma once

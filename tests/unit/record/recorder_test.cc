@@ -141,6 +141,7 @@ TEST(Recorder, KeepsAForwardAsPyTorchWould) {
   EXPECT_EQ(stream.pid, "3");
   EXPECT_EQ(stream.tid, "7");
   EXPECT_EQ(stream.name, "stream 7");
+  EXPECT_EQ(stream.process, "CPU device 3");
 
   // The shadow spans the range's device work, and comes before it in the rows.
   EXPECT_EQ(trace.start[shadow], trace.start[copy]);
