@@ -69,6 +69,12 @@ std::string others_text(const Call& call, const std::optional<Inputs>& inputs,
            "not told; `hunch why` answers for a "
            "problem";
   }
+  // Which backends exist, and from which architecture on, is settled for NVIDIA's devices alone.
+  const std::string shapes = fmt::format("query {} {}, {}", shape_text(inputs->query), inputs->type,
+                                         inputs->mask ? "with a mask" : "no mask tensor");
+  if (device == nullptr || device->warp_size != 32 || device->compute_major < 8) {
+    return shapes + "; what else takes it depends on the device. `torch.nn.attention.sdpa_kernel` pins one";
+  }
   const int64_t head_dim = inputs->query.back();
   std::vector<std::string> able;
   std::vector<std::string> unable;
@@ -89,8 +95,7 @@ std::string others_text(const Call& call, const std::optional<Inputs>& inputs,
   judge("cudnn", !narrow          ? "16-bit inputs only"
                  : head_dim > 128 ? "head_dim above 128 on some versions only"
                                   : "");
-  std::string text = fmt::format("query {} {}, {}: ", shape_text(inputs->query), inputs->type,
-                                 inputs->mask ? "with a mask" : "no mask tensor");
+  std::string text = shapes + ": ";
   text += able.empty() ? std::string("no other fused backend takes it")
                        : fmt::format("by shape and type {} would take it too", base::join(able, " and "));
   if (!unable.empty()) text += "; " + base::join(unable, ", ");

@@ -168,13 +168,21 @@ EventId previous_sibling(const Analysis& analysis, EventId op) {
   return best;
 }
 
-bool has_backward(const trace::Trace& trace) {
-  for (trace::StringId id = 0; id < trace.strings.size(); ++id) {
-    const std::string_view text = trace.strings.view(id);
-    if (base::contains(text, "autograd::engine::evaluate_function") || base::contains(text, "Backward0"))
-      return true;
+std::string place_text(const Analysis& analysis, EventId host) {
+  const trace::Trace& trace = *analysis.trace;
+  std::string_view frame;
+  std::string_view module;
+  for (EventId at = host; at != kNone; at = analysis.timeline.parent[at]) {
+    if (trace.kind[at] != EventKind::python_frame) continue;
+    const std::string_view name = trace.name_of(at);
+    constexpr std::string_view kModule = "nn.Module: ";
+    if (module.empty() && name.starts_with(kModule)) module = name.substr(kModule.size());
+    const bool of_torch = name.starts_with("torch/") || base::contains(name, "/torch/");
+    if (frame.empty() && base::contains(name, ".py(") && !of_torch) frame = name;
   }
-  return false;
+  if (frame.empty() && module.empty()) return {};
+  if (frame.empty()) return fmt::format(", in {}", module);
+  return fmt::format(", from {}{}", frame, module.empty() ? "" : fmt::format(" in {}", module));
 }
 
 EventId math_path_of(const Analysis& analysis, EventId device_event) {
@@ -304,6 +312,25 @@ bool lies_in(const Analysis& analysis, const ForwardRun& run, EventId host) {
   const trace::Trace& trace = *analysis.trace;
   return trace.track[host] == trace.track[run.range] && trace.start[host] >= trace.start[run.range] &&
          trace.start[host] < trace.end(run.range);
+}
+
+std::string launch_text(const Analysis& analysis, EventId device_event) {
+  const std::string chain = chain_text(analysis, ops_of(analysis, device_event));
+  return (chain.empty() ? "" : ": " + code(chain)) +
+         place_text(analysis, analysis.timeline.launch[device_event]);
+}
+
+std::string limits_text(std::string_view limited_by) {
+  std::string text;
+  for (const std::string_view part : base::split(limited_by, '+'))
+    text += (text.empty() ? "" : " and ") + std::string(part);
+  return text;
+}
+
+std::string library_text(std::string_view provider) {
+  if (provider == "cublas") return "cuBLAS";
+  if (provider == "cudnn") return "cuDNN";
+  return std::string(provider);
 }
 
 std::string code(std::string_view text) { return fmt::format("`{}`", text); }

@@ -58,8 +58,9 @@ std::optional<std::size_t> find_op(const Analysis& analysis, const std::vector<E
 bool launched_inside(const Analysis& analysis, EventId device_event, std::string_view word);
 // The op that ended last before `op` began, under the same parent; kNone where none is near in the source.
 EventId previous_sibling(const Analysis& analysis, EventId op);
-// Whether the trace holds a backward pass.
-bool has_backward(const trace::Trace& trace);
+// Where the program stood, if the trace has Python stacks: ", from llama.py(243): forward in
+// LlamaAttention_3"; else empty. The frame is the innermost outside of PyTorch itself.
+std::string place_text(const Analysis& analysis, EventId host);
 
 // SDPA's math path around a launch ("_scaled_dot_product_attention_math"), or kNone.
 EventId math_path_of(const Analysis& analysis, EventId device_event);
@@ -85,6 +86,15 @@ const trace::DeviceProperties* device_of(const Analysis& analysis, const Forward
 // Whether a host event lies in a run: on the thread of the run's range and within it; always for a whole
 // trace.
 bool lies_in(const Analysis& analysis, const ForwardRun& run, EventId host);
+
+// How a device event was launched, to stand behind a cause: ": `aten::matmul > aten::bmm`, from model.py(12):
+// f".
+std::string launch_text(const Analysis& analysis, EventId device_event);
+
+// "registers and shared memory" of "registers+shared memory".
+std::string limits_text(std::string_view limited_by);
+// "cuBLAS" of "cublas".
+std::string library_text(std::string_view provider);
 
 // "masked_fill" in backticks: how names of code stand in claims.
 std::string code(std::string_view text);

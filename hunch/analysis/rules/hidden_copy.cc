@@ -189,15 +189,16 @@ class HiddenCopy final : public Rule {
       return detail == nullptr || detail->bytes < 0 ? std::nullopt : std::optional(detail->bytes);
     });
     finding.events = selection.evidence();
+    const std::string place = place_text(analysis, analysis.timeline.launch[finding.events.front()]);
     if (cloning.empty()) {
-      finding.cause = fmt::format("the program asks for it: {} launches the copy", code(chain));
+      finding.cause = fmt::format("the program asks for it: {} launches the copy{}", code(chain), place);
       finding.advice =
           "drop the clone where nobody writes to either of the two tensors afterwards; keep it where one "
           "does";
       return finding;
     }
-    finding.cause = fmt::format("{} clones its input before it {}: {} launches the copy", code(cloning),
-                                base::contains(cloning, "fill") ? "fills" : "writes", code(chain));
+    finding.cause = fmt::format("{} clones its input before it {}: {} launches the copy{}", code(cloning),
+                                base::contains(cloning, "fill") ? "fills" : "writes", code(chain), place);
     const std::string in_place = std::string(op_word(cloning)) + "_";
     finding.advice = advice_for(in_place, least_safe(analysis, forward, selection));
     return finding;

@@ -49,6 +49,7 @@ class HostSync final : public Rule {
       const ForwardRun& run = forward.runs[r];
       for (const EventId wait : waits_in(analysis, run)) {
         const auto ops = ops_around(analysis, wait);
+        if (ops.empty() && ends_run(analysis, run, wait)) continue;
         const std::string chain = chain_text(analysis, ops);
         auto [at, fresh] = groups.try_emplace(chain);
         Group& group = at->second;
@@ -82,6 +83,7 @@ class HostSync final : public Rule {
                           ? fmt::format("the program calls {}", code(group.call))
                           : fmt::format("{} calls {}{}", code(chain), code(group.call),
                                         group.copy.empty() ? "" : fmt::format(" after \"{}\"", group.copy));
+      finding.cause += place_text(analysis, group.events.front());
       finding.advice = advice_for(chain, group.copy);
       finding.cost_ns = time;
       finding.events = group.events;
@@ -91,6 +93,17 @@ class HostSync final : public Rule {
   }
 
  private:
+  // A wait for the whole device after the run's last launch: the end of a measurement or the profiler's own.
+  // The forward itself waits for nothing there.
+  static bool ends_run(const Analysis& analysis, const ForwardRun& run, EventId wait) {
+    const trace::Trace& trace = *analysis.trace;
+    if (!base::contains(trace.name_of(wait), "DeviceSynchronize")) return false;
+    return std::none_of(run.work.begin(), run.work.end(), [&](EventId event) {
+      const EventId call = analysis.timeline.launch[event];
+      return call != kNone && trace.start[call] > trace.start[wait];
+    });
+  }
+
   static std::vector<EventId> waits_in(const Analysis& analysis, const ForwardRun& run) {
     const trace::Trace& trace = *analysis.trace;
     const auto& waits = analysis.timeline.waits;

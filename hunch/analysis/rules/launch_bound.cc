@@ -16,6 +16,7 @@ namespace hunch::analysis::rules {
 namespace {
 
 constexpr double kLeastSharePct = 25.0;
+constexpr int64_t kLeastWorkOfTrace = 50;
 
 struct Gaps {
   Ns waited = 0;  // idle for the host, between the run's first and last work
@@ -65,6 +66,8 @@ class LaunchBound final : public Rule {
     const Ns wait = median(waited);
     const Ns span = median(spans);
     const int64_t count = median(lates);
+    // A whole trace with little work is no forward: what the host does between is set-up.
+    if (forward.source == ForwardSource::whole_trace && median_work(forward) < kLeastWorkOfTrace) return {};
     if (count == 0 || share_pct(wait, span) < kLeastSharePct) return {};
     Finding finding;
     finding.rule = id();

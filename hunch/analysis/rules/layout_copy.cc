@@ -156,7 +156,8 @@ class LayoutCopy final : public Rule {
       finding.range = forward.range;
       finding.claim = count_text(group.selection, "layout copy", "layout copies") + ", " +
                       cost_text(analysis, forward, group.selection);
-      finding.cause = cause_of(group.reason, group.chain);
+      finding.cause = cause_of(group.reason, group.chain) +
+                      place_text(analysis, analysis.timeline.launch[group.selection.evidence().front()]);
       finding.advice = advice_of(group.reason);
       finding.cost_ns = cost;
       finding.cost_bytes =

@@ -81,11 +81,10 @@ class MaskRebuilt final : public Rule {
                     cost_text(analysis, forward, selection);
     const auto built = std::find_if(selection.runs.front().begin(), selection.runs.front().end(),
                                     [&](EventId event) { return builds(analysis, event); });
-    const std::string chain = chain_text(analysis, ops_of(analysis, *built));
-    finding.cause = fmt::format("each of the {} runs makes it anew{}", forward.runs.size(),
-                                chain.empty() ? "" : ": " + code(chain));
-    if (forward.runs.size() == 1)
-      finding.cause = fmt::format("the forward makes it itself{}", chain.empty() ? "" : ": " + code(chain));
+    const std::string launched = launch_text(analysis, *built);
+    finding.cause = forward.runs.size() == 1
+                        ? "the forward makes it itself" + launched
+                        : fmt::format("each of the {} runs makes it anew{}", forward.runs.size(), launched);
     finding.advice = math_path_of(analysis, *built) != kNone
                          ? "a fused backend applies `is_causal` while it computes and makes no mask; pinned "
                            "to the math path, pass a mask made once"

@@ -75,7 +75,7 @@ class OccupancyByDesign final : public Rule {
           "limited by {}",
           detail.registers, detail.block[0] * detail.block[1] * detail.block[2], detail.shared_bytes,
           occupancy.blocks_per_multiprocessor, occupancy.blocks_per_multiprocessor == 1 ? "" : "s",
-          occupancy.limited_by);
+          limits_text(occupancy.limited_by));
       finding.advice =
           "nothing to repair: the kernel keeps its tiles in registers and shared memory and hides latency by "
           "its own pipeline, not by many warps. "

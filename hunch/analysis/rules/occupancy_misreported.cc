@@ -89,7 +89,7 @@ class OccupancyMisreported final : public Rule {
         "limit, {} registers x {} threads: {} block{} a multiprocessor, limited by {}",
         base::format_count(detail.shared_bytes), base::format_bytes(limit), detail.registers,
         detail.block[0] * detail.block[1] * detail.block[2], occupancy.blocks_per_multiprocessor,
-        occupancy.blocks_per_multiprocessor == 1 ? "" : "s", occupancy.limited_by);
+        occupancy.blocks_per_multiprocessor == 1 ? "" : "s", limits_text(occupancy.limited_by));
     if (const int64_t real = median(real_zeros); real > 0) {
       finding.cause +=
           fmt::format(". {} other kernel{} per forward report{} 0 % rightly: grids that small round to it",

@@ -61,9 +61,9 @@ class TensorCoresIdle final : public Rule {
     std::vector<Finding> findings;
     if (median_count(narrow) > 0 && can) {
       Finding finding = start(analysis, forward, narrow);
-      finding.cause = fmt::format(
-          "the inputs are {} and the products run in f32 without Tensor Cores ({}): {}", dtype,
-          kernels_of(analysis, narrow), code(chain_text(analysis, ops_of(analysis, finding.events.front()))));
+      finding.cause =
+          fmt::format("the inputs are {} and the products run in f32 without Tensor Cores ({}){}", dtype,
+                      kernels_of(analysis, narrow), launch_text(analysis, finding.events.front()));
       finding.advice =
           "use a fused backend, or keep the product's inputs in 16 bits; allowing TF32 for f32 products is "
           "the smaller step";
@@ -72,8 +72,8 @@ class TensorCoresIdle final : public Rule {
     if (median_count(f32) > 0 && device->compute_major >= 8 && !any_tf32(analysis) &&
         share_pct(median_ns(analysis, f32), median_device_ns(forward)) >= kLeastF32SharePct) {
       Finding finding = start(analysis, forward, f32);
-      finding.cause = fmt::format("products in f32 without TF32 ({}): {}", kernels_of(analysis, f32),
-                                  code(chain_text(analysis, ops_of(analysis, finding.events.front()))));
+      finding.cause = fmt::format("products in f32 without TF32 ({}){}", kernels_of(analysis, f32),
+                                  launch_text(analysis, finding.events.front()));
       finding.advice =
           "`torch.set_float32_matmul_precision(\"high\")` lets them run in TF32 on Tensor Cores: inputs are "
           "rounded to 10 bits of mantissa, so "

@@ -175,17 +175,18 @@ class UnfusedAttention final : public Rule {
     finding.rule = id();
     finding.range = forward.range;
     finding.cost_ns = median_ns(analysis, between);
-    finding.claim =
-        fmt::format("{} in separate kernels; the work between its two products takes {}",
-                    count_text(products, "attention", "attentions"), cost_text(analysis, forward, between));
+    finding.claim = fmt::format("{} in separate kernels; the work between {} two products takes {}",
+                                count_text(products, "attention", "attentions"), count == 1 ? "its" : "their",
+                                cost_text(analysis, forward, between));
     if (scores_told && one_score) {
       finding.cost_bytes = median(score_sums);
       finding.claim += fmt::format("; {} of scores in memory", base::format_bytes(*finding.cost_bytes));
       if (count > 1) finding.claim += fmt::format(" ({} each)", base::format_bytes(*one_score));
     }
     finding.cause =
-        fmt::format("{} run one after the other: each writes the score matrix, and the next reads it",
-                    steps_of(analysis, forward));
+        fmt::format("{} run one after the other: each writes the score matrix, and the next reads it{}",
+                    steps_of(analysis, forward),
+                    place_text(analysis, analysis.timeline.launch[products.evidence().front()]));
     finding.advice =
         math_path_of(analysis, products.evidence().front()) != kNone
             ? "the dispatcher took its math path: unpin it, or give it inputs that a fused backend takes"

@@ -43,7 +43,7 @@ class WorkspaceMemset final : public Rule {
           if (!is_library_kernel(analysis, run.work[next])) continue;
           events.push_back(event);
           ops.insert(code(trace.name_of(op)));
-          libraries.insert(analysis.facts_of(run.work[next]).provider);
+          libraries.insert(library_text(analysis.facts_of(run.work[next]).provider));
           break;
         }
       }
@@ -62,8 +62,8 @@ class WorkspaceMemset final : public Rule {
     if (finding.cost_bytes) finding.claim += fmt::format(", {}", base::format_bytes(*finding.cost_bytes));
     const std::vector<std::string> by(libraries.begin(), libraries.end());
     const std::vector<std::string> in(ops.begin(), ops.end());
-    finding.cause = fmt::format("{} clears its workspace before its kernel, within {}",
-                                base::join(by, " and "), base::join(in, ", "));
+    finding.cause = fmt::format("{} clear{} workspace before a kernel, within {}", base::join(by, " and "),
+                                by.size() == 1 ? "s its" : " their", base::join(in, ", "));
     finding.advice =
         "nothing to do: it belongs to the library's call. Count memsets apart from kernels and copies";
     finding.events = selection.evidence();
