@@ -34,18 +34,38 @@ inline int64_t ScratchFloats(const tiles::FusedProblem& problem, int64_t keys) {
   return simd::AlignFloats(kFewRows * (Padded(problem.head_dim) + Padded(problem.value_dim) + Padded(keys)));
 }
 
+// A vector of one row of K or V, read as it is stored: f32, or bf16 as its bits.
+HWY_INLINE FloatVec LoadRow(const float* from) { return hn::LoadU(FloatTag(), from); }
+HWY_INLINE FloatVec LoadRow(const uint16_t* from) {
+  const FloatTag d;
+  const hn::Rebind<uint16_t, FloatTag> d16;
+  const hn::RebindToUnsigned<FloatTag> du;
+  return hn::BitCast(d, hn::ShiftLeft<16>(hn::PromoteTo(du, hn::LoadU(d16, from))));
+}
+
+// The first `count` lanes of it, zeros behind; reads no more.
+HWY_INLINE FloatVec LoadTail(const float* from, std::size_t count) {
+  const FloatTag d;
+  return hn::MaskedLoad(hn::FirstN(d, count), d, from);
+}
+HWY_INLINE FloatVec LoadTail(const uint16_t* from, std::size_t count) {
+  uint16_t whole[kLanes] = {};
+  std::memcpy(whole, from, count * sizeof(uint16_t));
+  return LoadRow(whole);
+}
+
 // scores[row][key] = query row times key row, rows of scores `ld` apart. Queries are padded with zeros, keys
 // are not: their last vector is loaded under a mask.
-template <int kR>
-HWY_NOINLINE void Dots(const float* HWY_RESTRICT queries, const float* HWY_RESTRICT key, int64_t stride,
+template <int kR, class Element>
+HWY_NOINLINE void Dots(const float* HWY_RESTRICT queries, const Element* HWY_RESTRICT key, int64_t stride,
                        int64_t keys, int64_t head_dim, float* HWY_RESTRICT scores, int64_t ld) {
   const FloatTag d;
   constexpr int kKeys = kR == 1 ? 4 : 2;
   const int64_t padded = Padded(head_dim), whole = head_dim / kLanes * kLanes;
-  const auto tail = hn::FirstN(d, static_cast<std::size_t>(head_dim - whole));
+  const auto tail = static_cast<std::size_t>(head_dim - whole);
   for (int64_t first = 0; first < keys; first += kKeys) {
     // The last group repeats its last key rather than reading past it.
-    const float* rows[kKeys];
+    const Element* rows[kKeys];
     for (int i = 0; i < kKeys; ++i) rows[i] = key + std::min(first + i, keys - 1) * stride;
     FloatVec sum[kKeys][kR];
 #pragma GCC unroll 4
@@ -56,7 +76,7 @@ HWY_NOINLINE void Dots(const float* HWY_RESTRICT queries, const float* HWY_RESTR
     for (int64_t c = 0; c < whole; c += kLanes) {
 #pragma GCC unroll 4
       for (int i = 0; i < kKeys; ++i) {
-        const auto right = hn::LoadU(d, rows[i] + c);
+        const auto right = LoadRow(rows[i] + c);
 #pragma GCC unroll 4
         for (int r = 0; r < kR; ++r)
           sum[i][r] = hn::MulAdd(hn::Load(d, queries + r * padded + c), right, sum[i][r]);
@@ -65,7 +85,7 @@ HWY_NOINLINE void Dots(const float* HWY_RESTRICT queries, const float* HWY_RESTR
     if (whole < head_dim) {
 #pragma GCC unroll 4
       for (int i = 0; i < kKeys; ++i) {
-        const auto right = hn::MaskedLoad(tail, d, rows[i] + whole);
+        const auto right = LoadTail(rows[i] + whole, tail);
 #pragma GCC unroll 4
         for (int r = 0; r < kR; ++r)
           sum[i][r] = hn::MulAdd(hn::Load(d, queries + r * padded + whole), right, sum[i][r]);
@@ -77,13 +97,12 @@ HWY_NOINLINE void Dots(const float* HWY_RESTRICT queries, const float* HWY_RESTR
 }
 
 // out[row] = out[row] * rescale[row] + weights[row] times V, kBlock vectors of channels from `c` on; the last
-// of them under `tail`.
-template <int kR, int kBlock, bool kTail>
-HWY_INLINE void ValueBlock(const float* HWY_RESTRICT weights, int64_t ld, const float* HWY_RESTRICT value,
+// of them, where kTail, only its first `tail_lanes`.
+template <int kR, int kBlock, bool kTail, class Element>
+HWY_INLINE void ValueBlock(const float* HWY_RESTRICT weights, int64_t ld, const Element* HWY_RESTRICT value,
                            int64_t stride, int64_t keys, const float* HWY_RESTRICT rescale,
                            float* HWY_RESTRICT out, int64_t padded, std::size_t tail_lanes) {
   const FloatTag d;
-  const auto tail = hn::FirstN(d, tail_lanes);
   FloatVec sum[kR][kBlock];
 #pragma GCC unroll 4
   for (int r = 0; r < kR; ++r) {
@@ -93,8 +112,8 @@ HWY_INLINE void ValueBlock(const float* HWY_RESTRICT weights, int64_t ld, const 
   for (int64_t key = 0; key < keys; ++key) {
 #pragma GCC unroll 8
     for (int v = 0; v < kBlock; ++v) {
-      const float* const at = value + key * stride + v * kLanes;
-      const auto right = kTail ? hn::MaskedLoad(tail, d, at) : hn::LoadU(d, at);
+      const Element* const at = value + key * stride + v * kLanes;
+      const auto right = kTail ? LoadTail(at, tail_lanes) : LoadRow(at);
 #pragma GCC unroll 4
       for (int r = 0; r < kR; ++r)
         sum[r][v] = hn::MulAdd(hn::Set(d, weights[r * ld + key]), right, sum[r][v]);
@@ -110,8 +129,8 @@ HWY_INLINE void ValueBlock(const float* HWY_RESTRICT weights, int64_t ld, const 
   }
 }
 
-template <int kR>
-HWY_NOINLINE void Values(const float* weights, int64_t ld, const float* value, int64_t stride, int64_t keys,
+template <int kR, class Element>
+HWY_NOINLINE void Values(const float* weights, int64_t ld, const Element* value, int64_t stride, int64_t keys,
                          int64_t value_dim, const float* rescale, float* out) {
   constexpr int kBlock = 8 / kR;
   const int64_t padded = Padded(value_dim);
@@ -171,9 +190,24 @@ inline void SoftmaxRow(float* HWY_RESTRICT scores, int64_t keys, float& maximum,
   maximum = raised;
 }
 
+// A tile of K or V as Walk<.., Element> reads it: in place where Element is the type in memory.
+HWY_INLINE void PlaceTile(const tiles::FusedProblem& problem, const void* from, int64_t first,
+                          const tiles::Strides4& strides, int64_t keys, int64_t count, float* buffer,
+                          const float*& rows, int64_t& stride) {
+  const simd::TileRows tile = simd::ReadTile(problem.dtype, from, first, strides, keys, count, buffer);
+  rows = tile.rows;
+  stride = tile.stride;
+}
+HWY_INLINE void PlaceTile(const tiles::FusedProblem&, const void* from, int64_t first,
+                          const tiles::Strides4& strides, int64_t, int64_t, float*, const uint16_t*& rows,
+                          int64_t& stride) {
+  rows = static_cast<const uint16_t*>(from) + first;
+  stride = strides[2];
+}
+
 // Keys [begin, end) in tiles of `tile`. `scratch` holds ScratchFloats; `key_buffer` and `value_buffer` a tile
 // each.
-template <int kR>
+template <int kR, class Element>
 void Walk(const tiles::FusedProblem& problem, const simd::Panel& panel, int64_t begin, int64_t end,
           int64_t tile, float* scratch, float* key_buffer, float* value_buffer) {
   const int64_t head_padded = Padded(problem.head_dim), value_padded = Padded(problem.value_dim);
@@ -191,21 +225,34 @@ void Walk(const tiles::FusedProblem& problem, const simd::Panel& panel, int64_t 
   const int64_t value_head = panel.batch * vs[0] + panel.kv_head * vs[1];
   for (int64_t first = begin; first < end; first += tile) {
     const int64_t keys = std::min(tile, end - first);
-    const simd::TileRows key = simd::ReadTile(problem.dtype, problem.key, key_head + first * ks[2], ks, keys,
-                                              problem.head_dim, key_buffer);
-    Dots<kR>(queries, key.rows, key.stride, keys, problem.head_dim, scores, ld);
+    const Element* rows = nullptr;
+    int64_t stride = 0;
+    PlaceTile(problem, problem.key, key_head + first * ks[2], ks, keys, problem.head_dim, key_buffer, rows,
+              stride);
+    Dots<kR>(queries, rows, stride, keys, problem.head_dim, scores, ld);
     float rescale[kR] = {};
     for (int r = 0; r < panel.rows; ++r) {
       MaskRow(problem, panel, r, first, keys, scores + r * ld);
       SoftmaxRow(scores + r * ld, keys, panel.maxima[r], panel.sums[r], rescale[r]);
     }
-    const simd::TileRows value = simd::ReadTile(problem.dtype, problem.value, value_head + first * vs[2], vs,
-                                                keys, problem.value_dim, value_buffer);
-    Values<kR>(scores, ld, value.rows, value.stride, keys, problem.value_dim, rescale, out);
+    PlaceTile(problem, problem.value, value_head + first * vs[2], vs, keys, problem.value_dim, value_buffer,
+              rows, stride);
+    Values<kR>(scores, ld, rows, stride, keys, problem.value_dim, rescale, out);
   }
   for (int r = 0; r < panel.rows; ++r)
     for (int64_t c = 0; c < problem.value_dim; ++c)
       panel.out[c * simd::kPanelRows + r] = out[r * value_padded + c];
+}
+
+// The same for any number of rows up to kFewRows, reading bf16 as it lies where rows are dense.
+inline void WalkFewRows(const tiles::FusedProblem& problem, const simd::Panel& panel, int64_t begin,
+                        int64_t end, int64_t tile, float* scratch, float* key_buffer, float* value_buffer) {
+  const bool bits =
+      problem.dtype == tensor::DType::bf16 && problem.key_strides[3] == 1 && problem.value_strides[3] == 1;
+  auto* walk = bits ? Walk<4, uint16_t> : Walk<4, float>;
+  if (panel.rows == 1) walk = bits ? Walk<1, uint16_t> : Walk<1, float>;
+  if (panel.rows == 2) walk = bits ? Walk<2, uint16_t> : Walk<2, float>;
+  walk(problem, panel, begin, end, tile, scratch, key_buffer, value_buffer);
 }
 
 }  // namespace few

@@ -107,13 +107,16 @@ void WalkKeys(const FusedProblem& problem, const Panel* panels, int64_t count, i
   const tiles::Strides4 &ks = problem.key_strides, &vs = problem.value_strides;
   const int64_t key_head = panels[0].batch * ks[0] + panels[0].kv_head * ks[1];
   const int64_t value_head = panels[0].batch * vs[0] + panels[0].kv_head * vs[1];
+  // Strips pay off where V must be widened anyway and several panels use them; dense floats are read in
+  // place.
+  const bool dense = problem.dtype == tensor::DType::f32 && vs[3] == 1 && vs[2] == problem.value_dim;
+  const bool strips = count > 1 && !dense;
   for (int64_t first = begin; first < end; first += key_tile) {
     const int64_t tile = std::min(key_tile, end - first);
     const simd::TileRows key = simd::ReadTile(problem.dtype, problem.key, key_head + first * ks[2], ks, tile,
                                               problem.head_dim, scratch.key);
     const int64_t value_at = value_head + first * vs[2];
     simd::TileRows value;
-    const bool strips = count > 1;
     if (strips) {
       PackValues(problem, value_at, tile, scratch.row, scratch.value);
     } else {
@@ -172,8 +175,7 @@ void FlashItem(const FusedProblem& problem, const FlashPlan& plan, float* worksp
   end = std::min({end, problem.kv_length, plan.splits == 1 ? problem.kv_length : begin + plan.split_keys});
 
   if (problem.rows() <= few::kFewRows) {
-    const auto walk = problem.rows() == 1 ? few::Walk<1> : problem.rows() == 2 ? few::Walk<2> : few::Walk<4>;
-    walk(problem, panels[0], begin, end, plan.key_tile, scratch.few, scratch.key, scratch.value);
+    few::WalkFewRows(problem, panels[0], begin, end, plan.key_tile, scratch.few, scratch.key, scratch.value);
   } else {
     WalkKeys(problem, panels, place.panels, begin, end, plan.key_tile, scratch);
   }

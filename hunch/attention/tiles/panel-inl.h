@@ -11,6 +11,7 @@
 #define HUNCH_ATTENTION_TILES_PANEL_INL_H_
 #endif
 
+#include <bit>
 #include <cmath>
 
 #include "hunch/attention/tiles/fused_problem.h"
@@ -108,6 +109,45 @@ inline void StartPanel(const FusedProblem& problem, int64_t batch, int64_t kv_he
   std::fill_n(panel.sums, kPanelRows, 0.0f);
 }
 
+// Turns `lanes` (at most kPanelRows) rows of `keys` bytes into [key][kPanelRows]. `row_of(lane)` is a row's
+// start, elements `stride` apart.
+template <class RowOf>
+HWY_INLINE void TurnBytes(const RowOf& row_of, int lanes, int64_t stride, int64_t keys,
+                          uint8_t* HWY_RESTRICT to) {
+  int lane = 0;
+  constexpr bool kLittle = std::endian::native == std::endian::little;  // byte i of a word is lane i
+  for (; kLittle && stride == 1 && lane + 8 <= lanes; lane += 8) {
+    const uint8_t* rows[8];
+    for (int i = 0; i < 8; ++i) rows[i] = static_cast<const uint8_t*>(row_of(lane + i));
+    int64_t key = 0;
+    for (; key + 8 <= keys; key += 8) {
+      uint64_t x[8];
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) std::memcpy(&x[i], rows[i] + key, 8);
+      // An 8 x 8 transpose in place: swap the off-diagonal quarters of 8 x 8, then of 4 x 4, then of 2 x 2.
+      const auto swap = [&x](int a, int b, int shift, uint64_t low) {
+        const uint64_t exchanged = ((x[a] >> shift) ^ x[b]) & low;
+        x[a] ^= exchanged << shift;
+        x[b] ^= exchanged;
+      };
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) swap(i, i + 4, 32, 0x00000000FFFFFFFFull);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) swap(i + (i & 2), i + (i & 2) + 2, 16, 0x0000FFFF0000FFFFull);
+#pragma GCC unroll 4
+      for (int i = 0; i < 4; ++i) swap(2 * i, 2 * i + 1, 8, 0x00FF00FF00FF00FFull);
+#pragma GCC unroll 8
+      for (int i = 0; i < 8; ++i) std::memcpy(to + (key + i) * kPanelRows + lane, &x[i], 8);
+    }
+    for (; key < keys; ++key)
+      for (int i = 0; i < 8; ++i) to[key * kPanelRows + lane + i] = rows[i][key];
+  }
+  for (; lane < lanes; ++lane) {
+    const auto* const from = static_cast<const uint8_t*>(row_of(lane));
+    for (int64_t key = 0; key < keys; ++key) to[key * kPanelRows + lane] = from[key * stride];
+  }
+}
+
 // Floats that ApplyMask needs for tiles of `keys` keys.
 inline int64_t MaskFloats(const FusedProblem& problem, int64_t keys) {
   return problem.mask.data == nullptr ? 0 : AlignFloats(keys * (kPanelRows + 1));
@@ -152,10 +192,7 @@ inline void ApplyMask(const FusedProblem& problem, const Panel& panel, int64_t f
   if (keep) {
     auto* const turned = reinterpret_cast<uint8_t*>(buffer);
     if (panel.rows < used) std::memset(turned, 1, static_cast<std::size_t>(keys * kPanelRows));
-    for (int lane = 0; lane < panel.rows; ++lane) {
-      const auto* const from = static_cast<const uint8_t*>(row_of(lane));
-      for (int64_t key = 0; key < keys; ++key) turned[key * kPanelRows + lane] = from[key * s[3]];
-    }
+    TurnBytes(row_of, panel.rows, s[3], keys, turned);
     for (int64_t key = 0; key < keys; ++key)
       for (int v = 0; v < used; v += kLanes) {
         float* const at = scores + key * kPanelRows + v;
