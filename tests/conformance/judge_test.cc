@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "hunch/tensor/cpu_device.h"
 
 namespace hunch::conformance {
@@ -122,6 +124,11 @@ TEST_F(Judge, LogSumExp) {
   EXPECT_NE(judge_lse(lse, exact_).why, "");
   lse.pop_back();
   EXPECT_NE(judge_lse(lse, exact_).why, "");
+  const double lowest = -3.4e38;
+  EXPECT_TRUE(is_right_lse(lowest, lowest));
+  EXPECT_FALSE(is_right_lse(-kInf, lowest));
+  EXPECT_FALSE(is_right_lse(-5.0, lowest));
+  EXPECT_FALSE(is_right_lse(lowest, -kInf));
 }
 
 }  // namespace
