@@ -90,7 +90,7 @@ std::optional<int64_t> score_bytes(const Analysis& analysis, const ForwardRun& r
                                    const Instance& instance) {
   const trace::Trace& trace = *analysis.trace;
   const auto ops = ops_of(analysis, run.work[instance.softmax]);
-  for (auto op = ops.rbegin(); op != ops.rend(); ++op) {
+  for (auto op = ops.begin(); op != ops.end(); ++op) {
     if (!base::contains(op_word(trace.name_of(*op)), "softmax")) continue;
     const auto shapes = input_shapes(trace, *op);
     if (shapes.empty() || !shapes.front() || shapes.front()->size() < 2) continue;
