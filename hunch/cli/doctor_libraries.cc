@@ -12,13 +12,12 @@ namespace hunch::cli {
 
 std::vector<report::DoctorItem> library_items() {
   const dnnl_version_t* dnnl = dnnl_version();
-  const auto* simdjson_kernel = simdjson::get_active_implementation();
   return {
       {"oneDNN", "ok",
        fmt::format("{}.{}.{}, matrix products on the CPU", dnnl->major, dnnl->minor, dnnl->patch)},
       {"simdjson", "ok",
        fmt::format("{}, reads traces, kernel '{}'", SIMDJSON_STRINGIFY(SIMDJSON_VERSION),
-                   simdjson_kernel->name())},
+                   simdjson::get_active_implementation()->name())},
       {"libdeflate", "ok", fmt::format("{}, reads and writes gzip", LIBDEFLATE_VERSION_STRING)},
       {"Highway", "ok", HUNCH_HIGHWAY_VERSION ", SIMD of the CPU kernels"},
       {"toml++", "ok", HUNCH_TOMLPLUSPLUS_VERSION ", reads guesses"},
