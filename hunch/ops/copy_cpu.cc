@@ -20,24 +20,31 @@ int dense_dim(const Tensor& x) {
   return -1;
 }
 
+// Turns one block by way of a dense scratch: a large power of two between the input's lines would put them
+// all into the same few sets of the first cache, where they push each other out before they are used up.
+constexpr int64_t kBlock = 32;  // 32 x 32 elements
+
 template <class T>
-void copy_block(std::byte* to, int64_t to_row, int64_t to_column, const std::byte* from, int64_t from_row,
-                int64_t from_column, int64_t rows, int64_t columns) {
+void copy_block(std::byte* to, int64_t to_row, int64_t to_column, const std::byte* from, int64_t from_column,
+                int64_t rows, int64_t columns) {
+  std::array<T, kBlock * kBlock> scratch;
+  for (int64_t column = 0; column < columns; ++column)
+    std::memcpy(scratch.data() + column * kBlock, from + column * from_column,
+                static_cast<std::size_t>(rows) * sizeof(T));
   for (int64_t row = 0; row < rows; ++row)
     for (int64_t column = 0; column < columns; ++column)
       *reinterpret_cast<T*>(to + row * to_row + column * to_column) =
-          *reinterpret_cast<const T*>(from + row * from_row + column * from_column);
+          scratch[static_cast<std::size_t>(column * kBlock + row)];
 }
 
 // Dimension `dim` of the input is dense, the last one is not: blocks of both, all other dimensions outside.
 template <class T>
 void copy_transposed(CpuDevice& cpu, std::string_view name, const Tensor& out, const Tensor& x, int dim) {
-  constexpr int64_t kBlock = 32;      // 32 x 32 elements: at most 64 cache lines
-  constexpr int64_t kBlockRows = 16;  // blocks a tile
+  constexpr int64_t kBlocks = 16;  // a tile, side by side
   const int last = x.rank() - 1;
   const int64_t rows = x.size(dim), columns = x.size(last);
   const int64_t down = (rows + kBlock - 1) / kBlock;
-  const int64_t across = (columns + kBlock * kBlockRows - 1) / (kBlock * kBlockRows);
+  const int64_t across = (columns + kBlock * kBlocks - 1) / (kBlock * kBlocks);
   constexpr auto kSize = static_cast<int64_t>(sizeof(T));
   tensor::Shape outer;
   tensor::Strides outer_to, outer_from;
@@ -50,11 +57,11 @@ void copy_transposed(CpuDevice& cpu, std::string_view name, const Tensor& out, c
   std::byte* to_data = out.data();
   const std::byte* from_data = x.data();
   const int64_t to_row = out.stride(dim) * kSize, to_column = out.stride(last) * kSize;
-  const int64_t from_row = x.stride(dim) * kSize, from_column = x.stride(last) * kSize;
+  const int64_t from_column = x.stride(last) * kSize;  // and its rows are dense
   launch_tiles(cpu, name, outer.numel() * down * across, [=](int64_t index, int) {
     std::byte* to = to_data;
     const std::byte* from = from_data;
-    const int64_t column_start = index % across * kBlock * kBlockRows;
+    const int64_t column_start = index % across * kBlock * kBlocks;
     const int64_t row_start = index / across % down * kBlock;
     int64_t rest = index / across / down;
     for (int d = outer.rank() - 1; d >= 0; --d) {
@@ -63,10 +70,10 @@ void copy_transposed(CpuDevice& cpu, std::string_view name, const Tensor& out, c
       rest /= outer[d];
     }
     const int64_t row_count = std::min(kBlock, rows - row_start);
-    const int64_t column_end = std::min(columns, column_start + kBlock * kBlockRows);
+    const int64_t column_end = std::min(columns, column_start + kBlock * kBlocks);
     for (int64_t column = column_start; column < column_end; column += kBlock)
       copy_block<T>(to + row_start * to_row + column * to_column, to_row, to_column,
-                    from + row_start * from_row + column * from_column, from_row, from_column, row_count,
+                    from + row_start * kSize + column * from_column, from_column, row_count,
                     std::min(kBlock, column_end - column));
   });
 }
@@ -83,7 +90,8 @@ void copy_runs(CpuDevice& cpu, std::string_view name, const Tensor& out, const T
         T* target = reinterpret_cast<T*>(at[0]);
         dense<T>(at[1], from, count, target);  // gathers there, or fills
       } else {
-        copy_block<T>(at[0], 0, to, at[1], 0, from, 1, count);
+        for (int64_t i = 0; i < count; ++i)
+          *reinterpret_cast<T*>(at[0] + i * to) = *reinterpret_cast<const T*>(at[1] + i * from);
       }
     });
   });

@@ -41,6 +41,7 @@ struct Scratch {
   std::vector<uint16_t> packed_a, packed_b;
   uint64_t launch = 0;  // whose block `b` holds
   const std::byte* b_data = nullptr;
+  int64_t b_columns = 0;
 };
 
 float* room(std::vector<float>& scratch, int64_t count) {
@@ -103,11 +104,13 @@ void widened_tile(const Problem& p, Scratch& scratch, const Block& a, const Bloc
     part_a.data += at * a.column_stride * p.size;
     part_b.data += at * b.row_stride * p.size;
     // Tiles come row block after row block, so the columns' side is often the one from before.
-    const bool keep = inner == p.k && scratch.launch == p.launch && scratch.b_data == part_b.data;
+    const bool keep = inner == p.k && scratch.launch == p.launch && scratch.b_data == part_b.data &&
+                      scratch.b_columns == part_b.columns;
     const Operand left = as_floats(p.dtype, part_a, scratch.a, false);
     const Operand right = as_floats(p.dtype, part_b, scratch.b, keep);
     scratch.launch = p.launch;
     scratch.b_data = part_b.data;
+    scratch.b_columns = part_b.columns;
     sgemm(left, right, a.rows, b.columns, part_a.columns, at == 0 ? 0.0F : 1.0F, product, leading);
   }
   if (in_place) return;

@@ -60,6 +60,7 @@ TEST(MatmulEdges, BlocksOfEveryDimension) {
     expect_product(random.tensor(dtype, {3, 9}), random.tensor(dtype, {9, 1100}));
     expect_product(random.tensor(dtype, {3, 2100}), random.tensor(dtype, {5, 2100}).transpose(0, 1));
     expect_product(random.tensor(dtype, {2, 3, 290, 8}), random.tensor(dtype, {2, 1, 8, 530}));
+    expect_product(random.tensor(dtype, {40, 9}), random.tensor(dtype, {9, 1}).expand({9, 1100}));
     expect_product(random.tensor(dtype, {2, 33, 2100}, Layout::sliced), random.tensor(dtype, {2100, 3}));
   }
 }
