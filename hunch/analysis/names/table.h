@@ -1,6 +1,10 @@
 // The ordered tables of known names: the first row that matches gives the family and, where the name alone
 // settles them, the other facts. More exact rows come first; general words come last.
 //
+// Families that hold more than their word says: index also sorts and searches; reduction also scans, losses
+// and pooling; random also samples; copy also changes layouts; quantize works both ways; matmul_other
+// finishes a product that was split. What fits none of them ("spin") is unknown, with its name told.
+//
 // Adding a kernel: one row in the table of its kind, one line in tests/data/kernel_names.tsv.
 #pragma once
 
