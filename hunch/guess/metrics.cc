@@ -57,9 +57,34 @@ Measurement host_time(const Analysis&, const Forward&, const ForwardRun& run) {
   return number(static_cast<double>(run.host_ns),
                 run.range == analysis::kNone ? std::vector<EventId>{} : std::vector<EventId>{run.range});
 }
-Measurement peak_memory(const Analysis&, const Forward&, const ForwardRun& run) {
+// The innermost op that was open when memory in use first stood at its highest in this run, or the range.
+EventId peak_op(const Analysis& a, const ForwardRun& run) {
+  const trace::Trace& t = *a.trace;
+  const trace::Ns start = run.range == analysis::kNone ? INT64_MIN : t.start[run.range];
+  const trace::Ns end = run.range == analysis::kNone ? INT64_MAX : t.end(run.range);
+  const trace::MemoryEvent* highest = nullptr;
+  for (const auto& event : t.memory)
+    if (event.time >= start && event.time <= end && event.device >= 0 &&
+        (highest == nullptr || event.in_use_bytes > highest->in_use_bytes))
+      highest = &event;
+  EventId innermost = run.range;
+  if (highest == nullptr) return innermost;
+  for (EventId op = 0; op < t.size(); ++op)
+    if (t.kind[op] == EventKind::op && t.track[op] == highest->track && t.start[op] <= highest->time &&
+        t.end(op) >= highest->time &&
+        (innermost == analysis::kNone || innermost == run.range || t.start[op] >= t.start[innermost]))
+      innermost = op;
+  return innermost;
+}
+
+Measurement peak_memory(const Analysis& a, const Forward&, const ForwardRun& run) {
   if (!run.peak_bytes) return unknown("the trace has no memory events (profile_memory was off)");
-  return number(static_cast<double>(*run.peak_bytes), {});
+  Measurement m = number(static_cast<double>(*run.peak_bytes), {});
+  if (const EventId op = peak_op(a, run); op != analysis::kNone) {
+    m.evidence = {op};
+    if (op != run.range) m.why = fmt::format("reached in {}", a.trace->name_of(op));
+  }
+  return m;
 }
 
 bool is_product(Family family) {
