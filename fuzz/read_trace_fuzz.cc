@@ -38,7 +38,7 @@ void hold_together(const hunch::trace::Trace& trace) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   for (const bool salvage : {false, true}) {
-    const auto trace = hunch::formats::read_trace_bytes(bytes, "fuzz", {.salvage = salvage});
+    const auto trace = hunch::formats::read_trace_bytes(bytes, "fuzz", {.salvage = salvage, .threads = 0});
     if (trace) {
       hold_together(*trace);
     } else {

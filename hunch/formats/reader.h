@@ -17,6 +17,8 @@ struct ReadOptions {
   // A file that ends in the middle of its events is an error; with salvage it is read up to there, with a
   // warning.
   bool salvage = false;
+  // Threads that read a large file; 0: as many as the machine grants. The Trace is the same for any number.
+  int threads = 0;
 };
 
 // What a reader gets besides the bytes.

@@ -54,6 +54,50 @@ void TraceBuilder::reserve(std::size_t events, std::size_t device_events, std::s
   trace_.op_details.reserve(ops);
 }
 
+std::vector<uint32_t> TraceBuilder::absorb(Trace part) {
+  HUNCH_CHECK(trace_.size() + part.size() < kNone, "more than 2^32 - 1 events in one trace");
+  std::vector<uint32_t> tracks;
+  for (const auto& there : part.tracks) tracks.push_back(track(there.pid, there.tid));
+  std::vector<StringId> names(part.strings.size());
+  for (StringId id = 0; id < names.size(); ++id) names[id] = trace_.strings.intern(part.strings.view(id));
+  const auto first_device = static_cast<uint32_t>(trace_.device_details.size());
+  const auto first_op = static_cast<uint32_t>(trace_.op_details.size());
+  const auto first_index = static_cast<uint32_t>(trace_.stats.events);
+  const auto append = [](auto& to, const auto& from) { to.insert(to.end(), from.begin(), from.end()); };
+
+  for (auto& name : part.name) name = names[name];
+  for (auto& id : part.track) id = tracks[id];
+  for (auto& index : part.source_index) index += first_index;
+  for (std::size_t row = 0; row < part.size(); ++row)
+    if (part.detail[row] != kNone)
+      part.detail[row] += is_device_work(part.kind[row]) ? first_device : first_op;
+  for (auto& op : part.op_details) {
+    if (op.input_dims != kNone) op.input_dims = names[op.input_dims];
+    if (op.input_types != kNone) op.input_types = names[op.input_types];
+  }
+  for (auto& event : part.memory) event.track = tracks[event.track];
+  append(trace_.start, part.start);
+  append(trace_.duration, part.duration);
+  append(trace_.name, part.name);
+  append(trace_.kind, part.kind);
+  append(trace_.track, part.track);
+  append(trace_.correlation, part.correlation);
+  append(trace_.external_id, part.external_id);
+  append(trace_.detail, part.detail);
+  append(trace_.source_index, part.source_index);
+  append(trace_.device_details, part.device_details);
+  append(trace_.op_details, part.op_details);
+  append(trace_.memory, part.memory);
+  append(trace_.devices, part.devices);
+  trace_.stats.events += part.stats.events;
+  trace_.stats.skipped += part.stats.skipped;
+  for (const auto& [reason, count] : part.stats.reasons) trace_.stats.reasons[reason] += count;
+  for (const auto& [kind, count] : part.stats.ignored) trace_.stats.ignored[kind] += count;
+  for (const auto& [what, count] : part.stats.repaired) trace_.stats.repaired[what] += count;
+  append(trace_.stats.warnings, part.stats.warnings);
+  return tracks;
+}
+
 void TraceBuilder::remove(const std::vector<EventId>& events) {
   if (events.empty()) return;
   const auto shrink = [&events](auto& column) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "hunch/trace/trace.h"
 
@@ -35,6 +36,10 @@ class TraceBuilder {
 
   // Room for about this many events, so that columns grow without copies. A wrong guess costs only speed.
   void reserve(std::size_t events, std::size_t device_events, std::size_t ops);
+
+  // Appends the rows of `part`, read from what follows in the same source: source indexes and details move
+  // up, names and tracks are found or added, counts summed. Returns the track here of each track there.
+  std::vector<uint32_t> absorb(Trace part);
 
   // For begin/end pairs: the begin adds a row, the end sets its duration. Rows that never ended are taken
   // out again before finish(); `events` in rising order. Ids of rows behind them move down.

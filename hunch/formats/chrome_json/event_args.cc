@@ -71,11 +71,11 @@ bool is_external_id(std::string_view key) { return key == "External id" || key =
 
 }  // namespace
 
-bool ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out) {
+uint32_t ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out) {
   using trace::EventKind;
   if (walker.kind(args) != '{') {
     if (!is_null(walker.text(args))) ++out.wrong_types;
-    return true;
+    return walker.skip(args);
   }
   switch (kind) {
     case EventKind::kernel:
@@ -91,9 +91,9 @@ bool ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind
   }
 }
 
-bool ArgsReader::read_device(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+uint32_t ArgsReader::read_device(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   trace::DeviceDetail& to = out.device;
-  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+  return walker.members(args, [&](std::string_view key, uint32_t first) {
     const auto count = [&](auto& field) {
       if (set_count(walker.text(first), field, out.wrong_types)) out.has_device = true;
     };
@@ -136,13 +136,15 @@ bool ArgsReader::read_device(const TokenWalker& walker, uint32_t args, EventArgs
       default:
         break;
     }
+    return walker.skip(first);
   });
-  return !TokenWalker::failed(behind);
 }
 
-bool ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   trace::OpDetail& to = out.op;
-  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t after) {
+  return walker.members(args, [&](std::string_view key, uint32_t first) {
+    const uint32_t after = walker.skip(first);
+    if (TokenWalker::failed(after)) return after;
     const auto list = [&](trace::StringId& field) {
       if (walker.kind(first) != '[') {
         if (!is_null(walker.text(first))) ++out.wrong_types;
@@ -172,34 +174,35 @@ bool ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& ou
       default:
         break;
     }
+    return after;
   });
-  return !TokenWalker::failed(behind);
 }
 
-bool ArgsReader::read_python(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+uint32_t ArgsReader::read_python(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   trace::OpDetail& to = out.op;
-  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+  return walker.members(args, [&](std::string_view key, uint32_t first) {
     if (key == "Python id") {
       out.has_op |= set_count(walker.text(first), to.python_id, out.wrong_types);
     } else if (key == "Python parent id") {
       out.has_op |= set_count(walker.text(first), to.python_parent, out.wrong_types);
     }
+    return walker.skip(first);
   });
-  return !TokenWalker::failed(behind);
 }
 
-bool ArgsReader::read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out) {
-  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
-    if (key.size() != 11) return;
-    if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
-    if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
+uint32_t ArgsReader::read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+  return walker.members(args, [&](std::string_view key, uint32_t first) {
+    if (key.size() == 11) {
+      if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
+      if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
+    }
+    return walker.skip(first);
   });
-  return !TokenWalker::failed(behind);
 }
 
 bool ArgsReader::read_memory(const TokenWalker& walker, uint32_t args, MemoryArgs& out) {
   uint64_t wrong = 0;
-  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first, uint32_t) {
+  const uint32_t behind = walker.members(args, [&](std::string_view key, uint32_t first) {
     if (key == "Bytes") {
       if (const auto value = parse_signed(walker.text(first))) {
         out.bytes = *value;
@@ -212,14 +215,16 @@ bool ArgsReader::read_memory(const TokenWalker& walker, uint32_t args, MemoryArg
     } else if (key == "Device Type") {
       out.has_type = set_count(walker.text(first), out.device_type, wrong);
     }
+    return walker.skip(first);
   });
   return !TokenWalker::failed(behind);
 }
 
 bool ArgsReader::find_string(const TokenWalker& walker, uint32_t args, std::string_view key,
                              std::string_view& found) {
-  const uint32_t behind = walker.members(args, [&](std::string_view name, uint32_t first, uint32_t) {
+  const uint32_t behind = walker.members(args, [&](std::string_view name, uint32_t first) {
     if (name == key && is_string(walker.text(first))) found = walker.text(first);
+    return walker.skip(first);
   });
   return !TokenWalker::failed(behind);
 }

@@ -1,6 +1,7 @@
 #include "hunch/formats/chrome_json/event_decoder.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "hunch/formats/chrome_json/event_kind.h"
 #include "hunch/formats/chrome_json/numbers.h"
@@ -29,32 +30,47 @@ constexpr std::array<std::string_view, 12> kSkipNames = {"event without a phase"
                                                          "end without a begin",
                                                          "memory event without bytes"};
 
+// For keys whose length the caller has looked at.
+template <std::size_t N>
+bool is(std::string_view key, const char (&known)[N]) {
+  return std::memcmp(key.data(), known, N - 1) == 0;
+}
+
 }  // namespace
 
 uint32_t EventDecoder::event(const TokenWalker& walker, uint32_t i) {
   Tokens tokens;
-  const uint32_t behind = walker.members(i, [&](std::string_view key, uint32_t first, uint32_t after) {
-    const auto is = [&](const char* known) { return key == known; };
+  const uint32_t behind = walker.members(i, [&](std::string_view key, uint32_t first) {
     std::string_view* to = nullptr;
     switch (key.size()) {
       case 2:
-        if (is("ph")) to = &tokens.ph;
-        if (is("ts")) to = &tokens.ts;
+        if (is(key, "ts")) to = &tokens.ts;
+        if (is(key, "ph")) to = &tokens.ph;
         break;
       case 3:
-        if (is("cat")) to = &tokens.cat;
-        if (is("pid")) to = &tokens.pid;
-        if (is("tid")) to = &tokens.tid;
-        if (is("dur")) to = &tokens.dur;
+        if (is(key, "pid")) to = &tokens.pid;
+        if (is(key, "tid")) to = &tokens.tid;
+        if (is(key, "cat")) to = &tokens.cat;
+        if (is(key, "dur")) to = &tokens.dur;
         break;
       case 4:
-        if (is("name")) to = &tokens.name;
-        if (is("args")) tokens.args = first;
+        if (is(key, "name")) to = &tokens.name;
+        if (is(key, "args")) {
+          tokens.args = first;
+          // Writers put the args last: then they are read on the way past them.
+          if (tokens.ph == "\"X\"" && is_string(tokens.cat)) {
+            tokens.args_read = true;
+            args_value_ = EventArgs{};
+            return args_.read(walker, first, kind_of_category(inside(tokens.cat)), args_value_);
+          }
+        }
         break;
       default:
         break;
     }
-    if (to != nullptr) *to = walker.text(first, after);
+    const uint32_t after = walker.skip(first);
+    if (to != nullptr && !TokenWalker::failed(after)) *to = walker.text(first, after);
+    return after;
   });
   if (TokenWalker::failed(behind)) return behind;
   auto& stats = builder_.trace().stats;
@@ -132,9 +148,12 @@ bool EventDecoder::complete(const TokenWalker& walker, const Tokens& tokens, uin
     event.kind = EventKind::step;
   event.track = track(tokens.pid, tokens.tid);
   event.source_index = source_index;
-  EventArgs args;
   if (tokens.args != UINT32_MAX) {
-    if (!args_.read(walker, tokens.args, event.kind, args)) return false;
+    EventArgs& args = args_value_;
+    if (!tokens.args_read) {
+      args = EventArgs{};
+      if (TokenWalker::failed(args_.read(walker, tokens.args, event.kind, args))) return false;
+    }
     wrong_types_ += args.wrong_types;
     event.correlation = args.correlation;
     event.external_id = args.external_id;
@@ -238,6 +257,21 @@ std::string_view EventDecoder::plain(std::string_view token, std::string& scratc
   bad_escapes_ += repairs.escapes;
   bad_utf8_ += repairs.utf8;
   return text;
+}
+
+void EventDecoder::absorb(const EventDecoder& part, const std::vector<uint32_t>& tracks) {
+  for (const auto& [thread, name] : part.thread_names_) thread_names_[thread] = name;
+  for (const auto& [pid, name] : part.process_names_) process_names_[pid] = name;
+  for (const auto& [pid, labels] : part.process_labels_) process_labels_[pid] = labels;
+  for (trace::MemoryEvent event : part.cpu_memory_) {
+    event.track = tracks[event.track];
+    cpu_memory_.push_back(event);
+  }
+  for (std::size_t i = 0; i < skips_.size(); ++i) skips_[i] += part.skips_[i];
+  for (std::size_t i = 0; i < ignored_.size(); ++i) ignored_[i] += part.ignored_[i];
+  bad_escapes_ += part.bad_escapes_;
+  bad_utf8_ += part.bad_utf8_;
+  wrong_types_ += part.wrong_types_;
 }
 
 void EventDecoder::finish(base::Ns base_time) {

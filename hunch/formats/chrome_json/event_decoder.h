@@ -35,6 +35,11 @@ class EventDecoder {
   // An element of the event list that is no event at all, for the counts: "damaged JSON", "not an object".
   void skip_element(std::string_view reason);
 
+  // Whether what was taken needs nothing from before it: no begin/end pairs.
+  bool stands_alone() const { return open_.empty(); }
+  // Joins what `part` knows besides its rows, which the builder took with `tracks` as their new tracks.
+  void absorb(const EventDecoder& part, const std::vector<uint32_t>& tracks);
+
   // Once, after all events: adds the base time, names tracks, closes begin/end pairs, hands over counts.
   void finish(base::Ns base_time);
 
@@ -45,6 +50,7 @@ class EventDecoder {
   struct Tokens {  // raw; empty or kNoArgs where the event has none
     std::string_view ph, cat, name, ts, dur, pid, tid;
     uint32_t args = UINT32_MAX;
+    bool args_read = false;  // into args_value_, on the way
   };
   enum class Ignored { flow, counter, instant, metadata, async, object, sample, mark, cpu_memory, count };
   enum class Skip {
@@ -83,6 +89,7 @@ class EventDecoder {
 
   trace::TraceBuilder& builder_;
   ArgsReader args_;
+  EventArgs args_value_;
   std::array<KnownTrack, 8> known_tracks_;
   std::size_t next_known_ = 0;
   std::string name_scratch_, pid_scratch_, tid_scratch_;

@@ -4,13 +4,16 @@
 
 #include <algorithm>
 
+#include "hunch/base/thread_pool.h"
+#include "hunch/formats/chrome_json/parallel_events.h"
 #include "hunch/formats/chrome_json/text_scan.h"
 #include "hunch/formats/chrome_json/token_walker.h"
 
 namespace hunch::formats::chrome_json {
 namespace {
 
-constexpr std::size_t kWindow = std::size_t{256} << 10;  // tokens and text of a window stay in the cache
+constexpr int kMaxThreads = 8;
+constexpr int kMaxFailedChunks = 3;  // in a row: then the file is not of the kind that threads help with
 constexpr std::size_t kReleaseStep = std::size_t{8} << 20;
 constexpr uint64_t kDamageWarnings = 5;  // places named one by one; the rest is counted
 
@@ -22,7 +25,8 @@ EventList::EventList(std::string_view text, bool top_level_array, trace::TraceBu
       top_level_array_(top_level_array),
       builder_(builder),
       decoder_(decoder),
-      context_(context) {}
+      context_(context),
+      window_(decoder) {}
 
 base::Result<std::size_t> EventList::read(std::size_t at) {
   std::size_t size = kWindow;
@@ -32,6 +36,10 @@ base::Result<std::size_t> EventList::read(std::size_t at) {
     while (at < text_.size() && text_[at] == ',') at = skip_space(text_, at + 1);
     if (at >= text_.size()) return list_cut(at, false);
     if (text_[at] == ']') return at + 1;
+    if (const std::size_t taken = take_in_parallel(at); taken != at) {
+      at = taken;
+      continue;
+    }
 
     std::size_t window_end = text_.size();
     if (text_.size() - at > size) {
@@ -42,9 +50,7 @@ base::Result<std::size_t> EventList::read(std::size_t at) {
       }
       window_end = std::min(window_end, text_.size());
     }
-    const std::string_view window = text_.substr(at, window_end - at);
-    Step step = Step::damaged;
-    if (index_.index(window)) step = walk(window, at);
+    const Step step = window_.take(text_, at, window_end);
     if (step == Step::list_done) return at;
     if (step == Step::out && window_end < text_.size() && size < StructuralIndex::kMaxWindow) {
       size *= 2;  // the boundary lay inside of an event: try again from that event, with more
@@ -67,37 +73,17 @@ base::Result<std::size_t> EventList::read(std::size_t at) {
   }
 }
 
-// Moves `at` from the window's start behind the last element that was taken.
-EventList::Step EventList::walk(std::string_view window, std::size_t& at) {
-  const TokenWalker walker(window, index_.tokens());
-  const std::size_t start = at;
-  uint32_t i = 0;
-  while (true) {
-    if (i >= walker.count()) {
-      at = start + window.size();
-      return Step::window_done;
-    }
-    at = start + walker.offset(i);
-    const char c = walker.kind(i);
-    if (c == ']') {
-      ++at;
-      return Step::list_done;
-    }
-    if (c == ',') {
-      ++i;
-      continue;
-    }
-    const uint32_t behind = c == '{' ? decoder_.event(walker, i) : walker.skip(i);
-    if (behind == TokenWalker::kOut) return Step::out;
-    if (behind == TokenWalker::kBroken) return Step::damaged;
-    if (c != '{') decoder_.skip_element("not an object");
-    i = behind;
-    const char next = walker.kind(i);
-    if (next != ',' && next != ']' && next != '\0') {
-      at = start + walker.offset(i);
-      return Step::damaged;
-    }
-  }
+std::size_t EventList::take_in_parallel(std::size_t at) {
+  const int threads =
+      std::min(context_.options.threads > 0 ? context_.options.threads : base::ThreadPool::hardware_threads(),
+               kMaxThreads);
+  if (threads < 2 || at < sequential_until_ || failed_chunks_ >= kMaxFailedChunks) return at;
+  if (text_.size() - at < 2 * kChunk) return at;
+  const Taken taken = read_in_parallel(text_, at, builder_, decoder_, context_, threads);
+  if (taken.resume > taken.at) ++failed_chunks_;
+  if (taken.at > at) failed_chunks_ = taken.resume > taken.at ? 1 : 0;
+  sequential_until_ = std::max(taken.resume, taken.at + (taken.at > at ? 1 : kChunk));
+  return taken.at;
 }
 
 bool EventList::lenient_element(std::size_t& at, bool& list_done) {

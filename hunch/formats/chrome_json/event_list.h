@@ -13,6 +13,7 @@
 #include "hunch/base/result.h"
 #include "hunch/formats/chrome_json/event_decoder.h"
 #include "hunch/formats/chrome_json/event_repair.h"
+#include "hunch/formats/chrome_json/event_window.h"
 #include "hunch/formats/chrome_json/structural_index.h"
 #include "hunch/formats/reader.h"
 
@@ -31,9 +32,8 @@ class EventList {
   void finish();
 
  private:
-  enum class Step { window_done, list_done, damaged, out };
-
-  Step walk(std::string_view window, std::size_t& at);
+  // Long sound stretches, with several threads where the machine has them.
+  std::size_t take_in_parallel(std::size_t at);
   base::Result<std::size_t> list_cut(std::size_t at, bool inside_event);
   // One element, tolerantly. False where the text ends in it.
   bool lenient_element(std::size_t& at, bool& list_done);
@@ -47,11 +47,14 @@ class EventList {
   trace::TraceBuilder& builder_;
   EventDecoder& decoder_;
   const ReadContext& context_;
-  StructuralIndex index_, repaired_index_;
+  EventWindow window_;
+  StructuralIndex repaired_index_;
   std::string repaired_json_;
   RepairCounts repairs_;
   std::size_t rescanned_ = 0;  // bytes looked at more than once after damage
   std::size_t released_ = 0;
+  std::size_t sequential_until_ = 0;  // one thread up to here: a stretch that was not sound
+  int failed_chunks_ = 0;
   uint64_t damaged_ = 0;
   bool salvaged_ = false;
 };

@@ -79,8 +79,9 @@ void Metadata::devices(std::string_view value) {
     const uint32_t behind = walker.elements(0, [&](uint32_t first, uint32_t) {
       if (walker.kind(first) != '{' || builder_.trace().devices.size() >= kMaxDevices) return;
       trace::DeviceProperties device;
-      walker.members(first, [&](std::string_view key, uint32_t at, uint32_t end) {
-        set_device_member(device, key, walker.text(at, end));
+      walker.members(first, [&](std::string_view key, uint32_t at) {
+        set_device_member(device, key, walker.text(at));
+        return walker.skip(at);
       });
       builder_.trace().devices.push_back(std::move(device));
     });
@@ -92,8 +93,10 @@ void Metadata::devices(std::string_view value) {
 void Metadata::distributed(std::string_view value) {
   if (!index_.index(value)) return;
   const TokenWalker walker(value, index_.tokens());
-  walker.members(0, [&](std::string_view key, uint32_t first, uint32_t end) {
-    if (end == first + 1) keep("distributedInfo." + std::string(key), walker.text(first));
+  walker.members(0, [&](std::string_view key, uint32_t first) {
+    const uint32_t behind = walker.skip(first);
+    if (behind == first + 1) keep("distributedInfo." + std::string(key), walker.text(first));
+    return behind;
   });
 }
 

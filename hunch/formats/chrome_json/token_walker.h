@@ -36,49 +36,35 @@ class TokenWalker {
 
   // Past the value that starts at token i.
   uint32_t skip(uint32_t i) const {
-    switch (kind(i)) {
-      case '\0':
-        return kOut;
-      case '{':
-      case '[':
-        break;
-      case '}':
-      case ']':
-      case ':':
-      case ',':
-        return kBroken;
-      default:
-        return i + 1;
-    }
-    uint32_t depth = 1;
-    for (++i; i < count_; ++i) {
-      const char c = base_[offsets_[i]];
-      if (c == '{' || c == '[') ++depth;
-      if ((c == '}' || c == ']') && --depth == 0) return i + 1;
-    }
-    return kOut;
+    if (i >= count_) return kOut;
+    const char c = base_[offsets_[i]];
+    const int bracket = c | 0x20;  // '[' and ']' become '{' and '}'
+    if (bracket == '{') return skip_container(i);
+    if (bracket == '}' || c == ':' || c == ',') return kBroken;
+    return i + 1;
   }
 
-  // Calls visit(key, first, behind) for each member of the object at token i; `key` is the inside of its
-  // quotes, its escapes untouched.
+  // Calls visit(key, first) for each member of the object at token i; `key` is the inside of its quotes, its
+  // escapes untouched. visit returns the token behind the value, skip(first) if nothing else.
   template <class Visit>
   uint32_t members(uint32_t i, Visit&& visit) const {
     if (kind(i) != '{') return i < count_ ? kBroken : kOut;
     ++i;
     if (kind(i) == '}') return i + 1;
     while (true) {
-      if (kind(i) != '"' || kind(i + 1) != ':') return i + 1 < count_ ? kBroken : kOut;
-      const std::string_view key = text(i);
-      if (key.size() < 2 || key.back() != '"') return kBroken;
-      i += 2;
-      const uint32_t behind = skip(i);
-      if (failed(behind)) return behind;
-      visit(key.substr(1, key.size() - 2), i, behind);
-      i = behind;
-      const char c = kind(i);
+      if (i + 2 >= count_) return kOut;
+      const char* key = base_ + offsets_[i];
+      const char* colon = base_ + offsets_[i + 1];
+      if (*key != '"' || *colon != ':') return kBroken;
+      const char* quote = colon - 1;
+      while (quote > key && static_cast<uint8_t>(*quote) <= ' ') --quote;
+      if (quote == key || *quote != '"') return kBroken;
+      i = visit(std::string_view(key + 1, static_cast<std::size_t>(quote - key - 1)), i + 2);
+      if (i >= count_) return i == kBroken ? kBroken : kOut;
+      const char c = base_[offsets_[i]];
       ++i;
       if (c == '}') return i;
-      if (c != ',') return c == '\0' ? kOut : kBroken;
+      if (c != ',') return kBroken;
     }
   }
 
@@ -92,15 +78,25 @@ class TokenWalker {
       const uint32_t behind = skip(i);
       if (failed(behind)) return behind;
       visit(i, behind);
-      i = behind;
-      const char c = kind(i);
-      ++i;
+      if (behind >= count_) return kOut;
+      const char c = base_[offsets_[behind]];
+      i = behind + 1;
       if (c == ']') return i;
-      if (c != ',') return c == '\0' ? kOut : kBroken;
+      if (c != ',') return kBroken;
     }
   }
 
  private:
+  uint32_t skip_container(uint32_t i) const {
+    int64_t depth = 0;
+    for (; i < count_; ++i) {
+      const int bracket = base_[offsets_[i]] | 0x20;
+      depth += (bracket == '{') - (bracket == '}');
+      if (depth == 0) return i + 1;
+    }
+    return kOut;
+  }
+
   std::string_view trimmed(uint32_t from, uint32_t to) const {
     while (to > from && static_cast<uint8_t>(base_[to - 1]) <= ' ') --to;
     return {base_ + from, to - from};

@@ -136,7 +136,7 @@ TEST(Files, JsonCutAnywhereIsOneErrorWithItsEnd) {
 }
 
 TEST(Files, SalvageReadsACutFileUpToTheCut) {
-  const ReadOptions salvage{.salvage = true};
+  const ReadOptions salvage{.salvage = true, .threads = 0};
   const auto inside = read(kTrace.substr(0, 150), salvage);
   EXPECT_EQ(inside.size(), 1u);
   ASSERT_EQ(inside.stats.warnings.size(), 1u);

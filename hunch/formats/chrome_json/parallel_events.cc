@@ -1,0 +1,115 @@
+#include "hunch/formats/chrome_json/parallel_events.h"
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "hunch/formats/chrome_json/event_window.h"
+#include "hunch/formats/chrome_json/text_scan.h"
+
+namespace hunch::formats::chrome_json {
+namespace {
+
+struct Part {
+  trace::TraceBuilder builder;
+  EventDecoder decoder{builder};
+  std::size_t end = 0;
+  bool sound = false;
+};
+
+bool take_chunk(std::string_view text, std::size_t at, Part& part) {
+  part.builder.reserve((part.end - at) / 200, (part.end - at) / 800, (part.end - at) / 400);
+  EventWindow window(part.decoder);
+  while (at < part.end) {
+    std::size_t end = part.end;
+    if (part.end - at > kWindow) {
+      end = last_event_boundary(text, at, at + kWindow);
+      if (end == kNowhere) end = part.end;
+    }
+    Step step = window.take(text, at, end);
+    if (step == Step::out && end < part.end) step = window.take(text, at, part.end);
+    if (step != Step::window_done) return false;
+  }
+  return part.decoder.stands_alone();
+}
+
+class Chunks {
+ public:
+  Chunks(std::string_view text, std::size_t at, std::size_t ahead)
+      : text_(text), next_begin_(at), slots_(ahead) {}
+
+  // A worker: takes chunks until there are no more.
+  void work() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      changed_.wait(lock, [&] { return stopped_ || next_ < merged_ + slots_.size(); });
+      if (stopped_ || text_.size() - next_begin_ <= kChunk) break;
+      const std::size_t begin = next_begin_;
+      const std::size_t end = last_event_boundary(text_, begin, begin + kChunk);
+      if (end == kNowhere) break;
+      next_begin_ = end;
+      const std::size_t index = next_++;
+      lock.unlock();
+      auto part = std::make_unique<Part>();
+      part->end = end;
+      part->sound = take_chunk(text_, begin, *part);
+      lock.lock();
+      slots_[index % slots_.size()] = std::move(part);
+      changed_.notify_all();
+    }
+    exhausted_ = true;
+    changed_.notify_all();
+  }
+
+  // The parts in order; null behind the last one.
+  std::unique_ptr<Part> next() {
+    std::unique_lock lock(mutex_);
+    auto& slot = slots_[merged_ % slots_.size()];
+    changed_.wait(lock, [&] { return slot != nullptr || (exhausted_ && merged_ == next_); });
+    auto part = std::move(slot);
+    ++merged_;
+    changed_.notify_all();
+    return part;
+  }
+
+  void stop() {
+    const std::lock_guard lock(mutex_);
+    stopped_ = true;
+    changed_.notify_all();
+  }
+
+ private:
+  std::string_view text_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::size_t next_begin_;
+  std::size_t next_ = 0, merged_ = 0;  // chunks handed out, and joined
+  std::vector<std::unique_ptr<Part>> slots_;
+  bool exhausted_ = false, stopped_ = false;
+};
+
+}  // namespace
+
+Taken read_in_parallel(std::string_view text, std::size_t at, trace::TraceBuilder& builder,
+                       EventDecoder& decoder, const ReadContext& context, int threads) {
+  Taken taken{at, at};
+  Chunks chunks(text, at, 2 * static_cast<std::size_t>(threads));
+  std::vector<std::thread> workers;
+  for (int i = 0; i < threads; ++i) workers.emplace_back([&chunks] { chunks.work(); });
+  while (const auto part = chunks.next()) {
+    if (!part->sound) {
+      taken.resume = part->end;
+      break;
+    }
+    decoder.absorb(part->decoder, builder.absorb(part->builder.finish()));
+    taken.at = taken.resume = part->end;
+    if (context.done_before) context.done_before(taken.at);
+  }
+  chunks.stop();
+  for (auto& worker : workers) worker.join();
+  return taken;
+}
+
+}  // namespace hunch::formats::chrome_json
