@@ -5,15 +5,14 @@
 // sees, and only those beyond the first row's position go through the masking loop. Where queries are few,
 // an item is one part of the keys, and a second round over the panels combines the parts.
 //
-// The ladder, each step against the matrix library's f32 product on one thread, D 64, S 2048, medians, Xeon
-// with AVX-512 / the same held to AVX2:
-//   1 queries on the lanes, one panel's product a group    f32 causal 0.87 / 0.50, bf16 0.52 / 0.22
-//   2 + groups inlined, bf16 widened by vectors            f32 causal 0.89 / 0.53, bf16 0.80 / 0.44
-//   2 + masks turned before use, no branch an element      bool mask 0.29 / 0.22 -> 0.66 / 0.37
-//   3 + channels on the lanes for at most 4 queries        one query: 2.0 -> 3.8 GFLOP/s f32, 2.7 -> 4.7 bf16
-//   4 + bf16 read in place there                           one query, 16 threads: 0.81x -> 1.02x of PyTorch
-// No gain: key tiles of 64, 192 or 256 instead of 128, items of 96 or 384 queries instead of 192 (all within
-// the noise). Slower: packing V into strips where it is dense f32 already (3 to 5 %, so it is read in place).
+// The ladder, as shares of the matrix library's f32 rate, one thread, D 64, S 2048, medians of interleaved
+// runs on a Xeon with AVX-512 / held to AVX2. The machine's clock moved: two runs differ by up to 0.1.
+//   1 queries on the lanes, scalar masks and bf16: f32 causal 0.87 / 0.50, bf16 0.52 / 0.22, bool 0.29 / 0.22
+//   2 product groups inlined, bf16 by vectors, masks turned first: 0.89 / 0.53, 0.80 / 0.44, 0.66 / 0.37
+//   3 channels on the lanes for at most 4 queries; one query: 2.0 -> 3.8 GFLOP/s in f32, 2.6 -> 4.7 in bf16
+//   4 dense f32 V in place, byte masks turned in words, bf16 in place for few queries: not measured apart
+// Tried in 3: key tiles of 64 and 192 instead of 128 and items of 96 and 384 queries instead of 192 are
+// within the noise; key tiles of 256 are about a tenth slower under AVX2.
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_SSE4)  // as in tensor/convert.cc
 
 #include "hunch/attention/flash/flash_cpu.h"
