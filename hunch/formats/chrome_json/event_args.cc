@@ -146,11 +146,16 @@ uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs
     const uint32_t after = walker.skip(first);
     if (TokenWalker::failed(after)) return after;
     const auto list = [&](trace::StringId& field) {
-      if (walker.kind(first) != '[') {
-        if (!is_null(walker.text(first))) ++out.wrong_types;
+      const std::string_view value = walker.text(first, after);
+      if (value.front() == '[') {
+        field = builder_.intern(compact(value, scratch_));
+      } else if (is_string(value)) {  // some writers quote the list
+        TextRepairs repairs;
+        field = builder_.intern(unescape(inside(value), scratch_, repairs));
+      } else {
+        if (!is_null(value)) ++out.wrong_types;
         return;
       }
-      field = builder_.intern(compact(walker.text(first, after), scratch_));
       out.has_op = true;
     };
     const auto count = [&](int64_t& field) {

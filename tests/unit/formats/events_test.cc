@@ -134,7 +134,7 @@ TEST(Events, ArgsOfAWrongTypeAreIgnoredAndCounted) {
       with(event("kernel", "k", R"({"stream": "compute", "device": true, "grid": [1, 2], "block": "[1, 1, 1]",
     "correlation": {"a": 1}, "registers per thread": 1e30, "shared memory": 64, "flag": True})") +
            "," + event("cpu_op", "o", R"("text")") + "," +
-           event("cpu_op", "o", R"({"Input Dims": "none", "Sequence number": 1.5})")));
+           event("cpu_op", "o", R"({"Input Dims": 5, "Sequence number": 1.5})")));
   ASSERT_EQ(trace.size(), 3u);
   EXPECT_EQ(trace.device_detail(0)->shared_bytes, 64);
   EXPECT_EQ(trace.device_detail(0)->stream, -1);
@@ -163,6 +163,12 @@ TEST(Events, OpArgs) {
   EXPECT_EQ(detail->forward_thread, 0);
   EXPECT_EQ(trace.external_id[0], 14u);
   EXPECT_EQ(trace.op_detail(1), nullptr);
+}
+
+TEST(Events, AQuotedListOfDimsIsItsText) {
+  const auto trace = read(with(event("cpu_op", "o", R"({"Input Dims": "[[8, 16]]"})")));
+  ASSERT_NE(trace.op_detail(0), nullptr);
+  EXPECT_EQ(trace.strings.view(trace.op_detail(0)->input_dims), "[[8, 16]]");
 }
 
 TEST(Events, PythonFrames) {
