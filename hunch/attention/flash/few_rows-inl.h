@@ -161,7 +161,7 @@ inline void MaskRow(const tiles::FusedProblem& problem, const simd::Panel& panel
             static_cast<const uint8_t*>(from)[key * s[3]] != 0 ? scores[key] : simd::kNegativeInfinity;
     } else {
       for (int64_t key = 0; key < keys; ++key)
-        scores[key] += simd::WidenOne(mask.dtype, from, key * s[3]) * simd::kLog2E;
+        scores[key] += simd::BiasInLog2(simd::WidenOne(mask.dtype, from, key * s[3]));
     }
   }
   if (problem.causal) {

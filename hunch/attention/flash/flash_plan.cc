@@ -31,7 +31,7 @@ FlashPlan make_plan(const tiles::FusedProblem& problem, int panel_rows) {
   const int64_t panels_per_head = ceil_div(problem.rows(), panel_rows);
   const int64_t row_bytes = (problem.head_dim + problem.value_dim) * static_cast<int64_t>(sizeof(float));
   const int64_t rows = std::min(kItemRows, kItemBytes / row_bytes);
-  int64_t panels = std::clamp<int64_t>(rows / panel_rows, 1, panels_per_head);
+  int64_t panels = std::clamp<int64_t>(rows / panel_rows, 1, std::max<int64_t>(panels_per_head, 1));
   while (panels > 1 && heads * ceil_div(panels_per_head, panels) < kEnoughItems) --panels;
   plan.panels_per_item = static_cast<int>(panels);
   plan.items_per_head = ceil_div(panels_per_head, panels);

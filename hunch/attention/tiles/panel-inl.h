@@ -164,7 +164,6 @@ inline void ApplyMask(const FusedProblem& problem, const Panel& panel, int64_t f
   const int64_t group = problem.group();
   const Strides4& s = mask.strides;
   const bool keep = mask.dtype == tensor::DType::boolean;
-  const auto log2e = hn::Set(d, kLog2E);
   const auto lowest = hn::Set(d, kNegativeInfinity);
   const auto row_of = [&](int lane) {
     const int64_t row = panel.first_row + lane;
@@ -184,7 +183,7 @@ inline void ApplyMask(const FusedProblem& problem, const Panel& panel, int64_t f
         if (bytes[key * s[3]] == 0) std::fill_n(at, used, kNegativeInfinity);
         continue;
       }
-      const auto bias = hn::Set(d, row_buffer[key] * kLog2E);
+      const auto bias = hn::Set(d, BiasInLog2(row_buffer[key]));
       for (int v = 0; v < used; v += kLanes) hn::Store(hn::Add(hn::Load(d, at + v), bias), d, at + v);
     }
     return;
@@ -210,7 +209,7 @@ inline void ApplyMask(const FusedProblem& problem, const Panel& panel, int64_t f
   for (int64_t key = 0; key < keys; ++key)
     for (int v = 0; v < used; v += kLanes) {
       float* const at = scores + key * kPanelRows + v;
-      hn::Store(hn::MulAdd(hn::Load(d, buffer + key * kPanelRows + v), log2e, hn::Load(d, at)), d, at);
+      hn::Store(hn::Add(hn::Load(d, at), BiasInLog2(hn::Load(d, buffer + key * kPanelRows + v))), d, at);
     }
 }
 

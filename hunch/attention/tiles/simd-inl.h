@@ -16,6 +16,7 @@
 #endif
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -182,6 +183,22 @@ HWY_INLINE FloatVec Exp2(FloatVec x) {
   p = hn::MulAdd(p, f, hn::Set(d, 6.93147182e-1f));
   p = hn::MulAdd(p, f, hn::Set(d, 1.0f));
   return hn::Mul(p, power);
+}
+
+// A float mask in log2 units. Masks are often made of the lowest finite float, which must stay finite: a row
+// of nothing else attends evenly, and one of -inf attends to nothing. So what would overflow in log2 units,
+// finite values beyond 2.36e38, is held at the largest float; infinities and NaN stay as they are.
+HWY_INLINE FloatVec BiasInLog2(FloatVec bias) {
+  const FloatTag d;
+  const auto highest = hn::Set(d, std::numeric_limits<float>::max());
+  const auto scaled = hn::Min(highest, hn::Max(hn::Neg(highest), hn::Mul(bias, hn::Set(d, kLog2E))));
+  return hn::IfThenElse(hn::IsInf(bias), bias, scaled);
+}
+HWY_INLINE float BiasInLog2(float bias) {
+  if (std::isinf(bias)) return bias;
+  constexpr float kHighest = std::numeric_limits<float>::max();
+  const float scaled = bias * kLog2E;
+  return scaled < -kHighest ? -kHighest : scaled > kHighest ? kHighest : scaled;
 }
 
 // One step of the online softmax for a tile of scores [keys][ld], in units of log2. `maxima` holds the new
