@@ -2,6 +2,9 @@
 // larger than the caches, with its launch and its wait. GB/s counts the bytes that must be read and
 // written once; `clone` is the device's memcpy, the ceiling to compare with in the same run.
 // Build with -DHUNCH_BENCH=ON, run bench_ops.
+//
+// On 16 cores of a Xeon with AVX-512, bf16, GB/s: clone 257, masked_fill_ 409, add 239, is_neg_inf 222, casts
+// 210 to 233, where 184, mul 181, transposed copy 78, softmax 57 (f32: 84; its exp is what takes the time).
 #include <benchmark/benchmark.h>
 
 #include <limits>

@@ -1,10 +1,11 @@
 // Matrix products on the CPU by oneDNN, which was ahead of OpenBLAS or level with it on the shapes of
-// attention (2 cores of an AMD EPYC with AVX2, f32, one thread a batch item, GFLOP/s, OpenBLAS / oneDNN):
+// attention (f32, one thread a batch item, GFLOP/s, OpenBLAS / oneDNN). On 2 cores of an AMD EPYC with AVX2:
 // 64 x (1024x1024x64) 96 / 96, 64 x (1024x64x1024) 95 / 109, 8 x (4096x4096x64) 86 / 128, 8 x (4096x64x4096)
-// 93 / 105; bench/matmul measures it again. The device's workers share blocks of rows and columns; each
-// calls oneDNN alone. Blocks depend on the shape only, so results do not depend on the number of threads.
-// f32 is read in place, transposed or not. 16-bit types are widened block by block, multiplied in f32 and
-// rounded once; where the CPU multiplies bf16 itself, oneDNN does all of that (matmul_bf16_cpu.cc).
+// 93 / 105; on 16 cores of a Xeon with AVX-512 216 / 632, 213 / 903, 98 / 268, 81 / 418 (bench/matmul).
+// The device's workers share blocks of rows and columns; each calls oneDNN alone. Blocks depend on the
+// shape only, so results do not depend on the number of threads. f32 is read in place, transposed or not.
+// 16-bit types are widened block by block, multiplied in f32 and rounded once; where the CPU multiplies
+// bf16 itself, oneDNN does all of that (matmul_bf16_cpu.cc).
 #include "hunch/ops/matmul_cpu.h"
 
 #include <dlfcn.h>
