@@ -5,8 +5,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
+#include <utility>
+
+#include "hunch/base/strings.h"
 
 namespace hunch::guess {
 namespace {
@@ -113,6 +117,23 @@ Measurement backend(const Analysis& a, const Forward& forward, const ForwardRun&
   return m;
 }
 
+// The type of the inputs that the ops around a kernel's launch say they got, where all of them agree.
+std::string input_dtype(const Analysis& a, EventId event) {
+  constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTypes = {
+      {{"c10::BFloat16", "bf16"}, {"c10::Half", "f16"}, {"float", "f32"}}};
+  const EventId op = analysis::launching_op(*a.trace, a.timeline, event);
+  const auto* detail = op == analysis::kNone ? nullptr : a.trace->op_detail(op);
+  if (detail == nullptr || detail->input_types == trace::kNone) return {};
+  const std::string_view text = a.trace->strings.view(detail->input_types);
+  std::string found;
+  for (const auto& [type, name] : kTypes) {
+    if (!base::contains(text, fmt::format("\"{}\"", type))) continue;
+    if (!found.empty()) return {};
+    found = name;
+  }
+  return found;
+}
+
 Measurement dtype(const Analysis& a, const Forward&, const ForwardRun& run) {
   Measurement m;
   std::set<std::string> seen;
@@ -120,9 +141,14 @@ Measurement dtype(const Analysis& a, const Forward&, const ForwardRun& run) {
   if (events.empty()) return unknown("no matrix product or attention kernel was found in this range");
   for (const EventId event : events) {
     const auto& facts = a.facts_of(event);
-    if (facts.dtype.empty())
-      return unknown(fmt::format("the name of '{}' does not tell its dtype", facts.readable));
-    seen.insert(facts.dtype);
+    std::string type = facts.dtype;
+    // "16-bit" says that it is one of two: the op's own inputs say which, where the trace has them.
+    if (type.empty() || type == "16-bit") type = input_dtype(a, event);
+    if (type.empty() || (facts.dtype == "16-bit" && type == "f32"))
+      return unknown(
+          fmt::format("the name of '{}' does not tell its dtype, and the trace has no input types for its op",
+                      facts.readable));
+    seen.insert(type);
   }
   m.text = join(seen);
   m.evidence = events;

@@ -67,14 +67,14 @@ class TraceMaker {
       host(EventKind::runtime_call, "cudaMemsetAsync", t + 31000, 1000, id(4));
       host(EventKind::op, "aten::matmul", t + 33000, 5000);
       host(EventKind::runtime_call, "cudaLaunchKernel", t + 34000, 1000, id(5));
-      device(EventKind::kernel, "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4",
+      device(EventKind::kernel, "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_kernel",
              t + 60000, 5000, id(1));
       device(EventKind::memcpy, "Memcpy DtoD (Device -> Device)", t + 66000, 2000, id(2));
       device(EventKind::kernel,
              "void at::native::vectorized_elementwise_kernel<4, at::native::masked_fill_kernel>()", t + 70000,
              1000, id(3));
       device(EventKind::memset, "Memset (Device)", t + 72000, 500, id(4));
-      device(EventKind::kernel, "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4",
+      device(EventKind::kernel, "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_kernel",
              t + 73000, 4000, id(5));
     }
     return builder_.finish();
