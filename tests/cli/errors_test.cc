@@ -89,7 +89,7 @@ TEST_F(Errors, BadProblem) {
                  {"--problem", "x"});
   expect_error(hunch({"run", "--problem", "8x16"}), {"--problem 8x16", "8x16x1024x64"});
   expect_error(hunch({"run", "--problem", "1x8x8x8", "--kv-heads", "3"}), {"kv_heads"});
-  expect_error(hunch({"run", "--problem", "100000x1000x100000x1000"}), {"run"});
+  expect_error(hunch({"run", "--problem", "100000x1000x100000x1000"}), {"--problem", "TiB"});
 }
 
 TEST_F(Errors, BadRunOptions) {

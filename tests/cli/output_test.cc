@@ -95,20 +95,40 @@ TEST_F(Output, ColourOnlyWhereItIsWanted) {
   EXPECT_THAT(hunch({"explain", naive, "--format", "json", "--color", "always"}).out, Not(HasSubstr("\x1b")));
 }
 
-TEST_F(Output, ColumnsSetTheWidth) {
-  for (const std::size_t width : {60U, 80U, 120U}) {
-    const Outcome outcome =
-        hunch({"explain", trace("sdpa_math.json.gz")}, {"COLUMNS=" + std::to_string(width), "LC_ALL=C"});
-    std::size_t longest = 0;
-    std::size_t start = 0;
-    while (start < outcome.out.size()) {
-      const auto end = outcome.out.find('\n', start);
-      longest = std::max(longest, end - start);
-      start = end + 1;
-    }
-    EXPECT_LE(longest, width);
-    EXPECT_GT(longest, width / 2);
+TEST_F(Output, OnATerminalColoursComeByThemselves) {
+  const std::string naive = trace("naive.json.gz");
+  EXPECT_THAT(hunch_on_terminal({"explain", naive}, 100).out, HasSubstr("\x1b[1m"));
+  EXPECT_THAT(hunch_on_terminal({"explain", naive}, 100, {"NO_COLOR=1"}).out, Not(HasSubstr("\x1b[1m")));
+  EXPECT_THAT(hunch_on_terminal({"explain", naive}, 100, {"NO_COLOR="}).out, HasSubstr("\x1b[1m"));
+  EXPECT_THAT(hunch_on_terminal({"explain", naive}, 100, {"TERM=dumb"}).out, Not(HasSubstr("\x1b[1m")));
+  EXPECT_THAT(hunch_on_terminal({"explain", naive, "--color=never"}, 100).out, Not(HasSubstr("\x1b[1m")));
+}
+
+// The longest line; one that holds a single word beside its label cannot be broken and does not count.
+std::size_t longest_line(const std::string& text) {
+  std::size_t longest = 0;
+  for (std::size_t start = 0; start < text.size();) {
+    const auto end = text.find('\n', start);
+    const std::string line = text.substr(start, end - start);
+    const auto word = line.find_first_not_of(' ');
+    if (word == std::string::npos || word < 8 || line.find(' ', word) != std::string::npos)
+      longest = std::max(longest, line.size());
+    start = end + 1;
   }
+  return longest;
+}
+
+TEST_F(Output, TheWidthIsTheTerminals) {
+  const std::vector<std::string> words = {"explain", trace("sdpa_math.json.gz"), "--color=never"};
+  for (const unsigned short width : std::initializer_list<unsigned short>{60, 80, 120}) {
+    const auto from_terminal = hunch_on_terminal(words, width, {"LC_ALL=C"}).out;
+    EXPECT_EQ(from_terminal, hunch(words, {"COLUMNS=" + std::to_string(width)}).out);
+    EXPECT_LE(longest_line(from_terminal), width);
+    EXPECT_GT(longest_line(from_terminal), width - 12U);
+  }
+  // COLUMNS is nearer than the terminal.
+  EXPECT_EQ(hunch_on_terminal(words, 120, {"COLUMNS=70"}).out, hunch(words, {"COLUMNS=70"}).out);
+  EXPECT_EQ(hunch(words).out, hunch(words, {"COLUMNS=100"}).out);
 }
 
 TEST_F(Output, ExplainJson) {

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -93,6 +94,29 @@ class CliTest : public testing::Test {
     outcome.status = wait_for(child);
     outcome.err = read_file(err);
     std::filesystem::remove(err);
+    return outcome;
+  }
+
+  // The same on a terminal of so many columns; `out` has both streams, with the terminal's line ends as "\n".
+  Outcome hunch_on_terminal(const std::vector<std::string>& words, unsigned short columns,
+                            const std::vector<std::string>& environment = {}) const {
+    winsize size{};
+    size.ws_col = columns;
+    size.ws_row = 50;
+    int terminal = -1;
+    const pid_t child = ::forkpty(&terminal, nullptr, nullptr, &size);
+    if (child == 0) {
+      ::setenv("TERM", "xterm", 1);
+      exec(words, environment);
+    }
+    Outcome outcome;
+    char chunk[4096];
+    for (ssize_t n = 0;
+         (n = ::read(terminal, chunk, sizeof chunk)) > 0;)  // ends with EIO when the program does
+      outcome.out.append(chunk, static_cast<std::size_t>(n));
+    ::close(terminal);
+    outcome.status = wait_for(child);
+    outcome.out.erase(std::remove(outcome.out.begin(), outcome.out.end(), '\r'), outcome.out.end());
     return outcome;
   }
 

@@ -78,6 +78,7 @@ std::string time_text(const Spread& time) { return spread_text(time, base::forma
 std::string bytes_text(const Spread& bytes) { return spread_text(bytes, base::format_bytes); }
 
 std::string percent_text(double pct) {
+  if (pct > 0 && pct < 0.05) return "<0.1 %";
   std::string text = fmt::format("{:.1f}", pct);
   if (text.size() > 2 && text.compare(text.size() - 2, 2, ".0") == 0) text.resize(text.size() - 2);
   return text + " %";
@@ -88,7 +89,7 @@ std::string occupancy_text(const std::optional<OccupancyCell>& cell) {
   if (!cell->theoretical_pct) return percent_text(*cell->reported_pct) + " (reported)";
   std::string text = percent_text(*cell->theoretical_pct);
   if (cell->reported_pct && *cell->reported_pct == 0 && cell->grid_limited_pct.value_or(1) >= 0.5)
-    text += " (reported 0)";
+    text += ", not 0";
   else if (cell->grid_limited_pct && percent_text(*cell->grid_limited_pct) != text)
     text += fmt::format(" (grid {})", percent_text(*cell->grid_limited_pct));
   return text;
@@ -100,16 +101,21 @@ std::string share_text(Ns part, Ns whole) {
 }
 
 std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most) {
+  if (evidence.empty()) return {};
+  const std::string& first = evidence.front().op;
+  const bool one_op =
+      std::all_of(evidence.begin(), evidence.end(), [&](const auto& item) { return item.op == first; });
   std::string text;
-  std::size_t told = 0;
-  for (const Evidence& item : evidence) {
-    if (told == most) break;
-    ++told;
-    text += fmt::format("{}event {}: {} ({})", text.empty() ? "" : "; ", item.event, item.name,
+  const std::size_t told = std::min(evidence.size(), most);
+  for (std::size_t i = 0; i < told; ++i) {
+    const Evidence& item = evidence[i];
+    text += fmt::format("{}event {}: {} ({})", i == 0 ? "" : "; ", item.event, item.name,
                         base::format_ns(item.duration_ns));
-    if (!item.op.empty()) text += fmt::format(", launched by {}", item.op);
+    if (!one_op && !item.op.empty()) text += fmt::format(", launched by {}", item.op);
   }
   if (evidence.size() > told) text += fmt::format("; and {} more", evidence.size() - told);
+  if (one_op && !first.empty())
+    text += fmt::format(", {}launched by {}", evidence.size() == 1 ? "" : "all ", first);
   return text;
 }
 

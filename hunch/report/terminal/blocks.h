@@ -17,15 +17,16 @@ std::string work_text(const Spread& kernels, const Spread& memcpy, const Spread&
 // "1.06 ms", or "1.06 ms (1.04 ms to 1.10 ms)" where the runs differ.
 std::string time_text(const Spread& time);
 std::string bytes_text(const Spread& bytes);
-// "18.8 %", "18.8 % (reported 0)", "62.5 % (grid 3.1 %)", "-".
 std::string percent_text(double pct);
+// "18.8 %"; "18.8 %, not 0" where the trace reports a wrong 0; "62.5 % (grid 3.1 %)" where the grid is too
+// small to fill the device; empty where nothing is known.
 std::string occupancy_text(const std::optional<OccupancyCell>& cell);
 // "11.3 %" of a whole; empty where the whole is zero.
 std::string share_text(Ns part, Ns whole);
 // "1 run", "3 runs".
 std::string plural(int64_t count, std::string_view one, std::string_view many);
 
-// "event 35: Memcpy DtoD (127 us), launched by aten::masked_fill; and 2 more"
+// "event 35: Memcpy DtoD (127 us); and 2 more, all launched by aten::masked_fill"
 std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most);
 
 // A list of findings, numbered; with evidence when asked.

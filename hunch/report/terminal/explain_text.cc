@@ -17,14 +17,31 @@ namespace {
 constexpr std::size_t kLongForward = 40;  // more device events than this are grouped
 constexpr std::size_t kLabel = 13;
 
-// "aten::masked_fill > copy_": outermost and innermost op, the namespace once.
-std::string op_text(std::string_view outer, std::string_view inner) {
-  if (outer.empty()) return "(no launch)";
-  if (inner.empty() || inner == outer) return std::string(outer);
-  const auto space = outer.find("::");
-  if (space != std::string_view::npos && inner.substr(0, space + 2) == outer.substr(0, space + 2))
-    inner.remove_prefix(space + 2);
-  return fmt::format("{} > {}", outer, inner);
+// "aten" where every op of the steps is "aten::...": then the column's title says it once.
+std::string shared_space(const std::vector<Step>& steps) {
+  std::string space;
+  for (const Step& step : steps) {
+    for (const std::string* op : {&step.op, &step.inner_op}) {
+      if (op->empty()) continue;
+      const auto end = op->find("::");
+      if (end == std::string::npos || (!space.empty() && op->compare(0, end, space) != 0)) return {};
+      space = op->substr(0, end);
+    }
+  }
+  return space;
+}
+
+// The op without the namespace that the title says.
+std::string_view without_space(std::string_view op, std::string_view space) {
+  return space.empty() || op.empty() ? op : op.substr(space.size() + 2);
+}
+
+// "masked_fill > copy_": outermost and innermost op.
+std::string op_text(const Step& step, std::string_view space) {
+  if (step.op.empty()) return "(no launch)";
+  const auto outer = without_space(step.op, space);
+  if (step.inner_op.empty() || step.inner_op == step.op) return std::string(outer);
+  return fmt::format("{} > {}", outer, without_space(step.inner_op, space));
 }
 
 // The op that all steps share, where there are several steps under one: said once instead of on each line.
@@ -50,11 +67,14 @@ std::string limit_text(const KernelRow& row) {
 void short_sequence(std::string& out, const Style& style, const ExplainReport& report,
                     const ForwardRow& forward) {
   const std::string shared = shared_op(forward.sequence);
+  const std::string space = shared_space(forward.sequence);
+  std::string op_title = shared.empty() ? "op" : "inner op";
+  if (!space.empty()) op_title += fmt::format(" ({})", space);
   if (!shared.empty()) labelled(out, style, 2, "all under", kLabel, shared);
   Ns total = 0;
   for (const Step& step : forward.sequence) total += step.device_ns;
   Table table({{"#", Align::right, 6},
-               {shared.empty() ? "op" : "inner op", Align::left, 7, 16},
+               {op_title, Align::left, 7, 16},
                {"family", Align::left, 5},
                {"kernel", Align::left, 8, 20},
                {"time", Align::right, 9},
@@ -68,7 +88,7 @@ void short_sequence(std::string& out, const Style& style, const ExplainReport& r
   for (const Step& step : forward.sequence) {
     const KernelRow& row = report.kernels[step.row];
     const std::string op =
-        shared.empty() ? op_text(step.op, step.inner_op) : (step.inner_op.empty() ? step.op : step.inner_op);
+        shared.empty() ? op_text(step, space) : std::string(without_space(step.inner_op, space));
     table.add({{fmt::format("{}", ++number), Ink::dim},
                {op, Ink::plain},
                {step.family, step.kind == "kernel" ? Ink::plain : Ink::warn},

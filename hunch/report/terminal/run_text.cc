@@ -81,6 +81,22 @@ void glance(std::string& out, const Style& style, const RunReport& report) {
       Ink::dim);
 }
 
+// The verdicts with each reason that is one of the findings below told by its number.
+std::vector<VerdictRow> pointing_below(std::vector<VerdictRow> verdicts,
+                                       const std::vector<FindingRow>& findings) {
+  for (VerdictRow& row : verdicts) {
+    std::string& why = row.verdict.why;
+    for (std::size_t i = 0; i < findings.size(); ++i) {
+      const auto& finding = findings[i].finding;
+      const std::string told = fmt::format("{}: {} ({})", finding.rule, finding.claim, finding.cause);
+      const auto at = why.find(told);
+      if (at != std::string::npos)
+        why.replace(at, told.size(), fmt::format("{}, {} below", finding.rule, i + 1));
+    }
+  }
+  return verdicts;
+}
+
 void details(std::string& out, const Style& style, const VariantRow& row) {
   if (!row.available || (row.guess.empty() && row.findings.empty() && row.trace_file.empty())) return;
   out += '\n';
@@ -88,7 +104,7 @@ void details(std::string& out, const Style& style, const VariantRow& row) {
   std::string head = row.name;
   if (counts.total() > 0) head += fmt::format(": the guess {}", tally_text(counts));
   paragraph(out, style, 0, head, Ink::bold);
-  verdicts_block(out, style, 2, row.guess, false, false);
+  verdicts_block(out, style, 2, pointing_below(row.guess, row.findings), false, false);
   if (!row.findings.empty()) {
     paragraph(out, style, 2, "What the trace reveals", Ink::accent);
     findings_block(out, style, 4, row.findings, false, false);

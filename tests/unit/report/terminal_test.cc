@@ -32,7 +32,7 @@ TEST_P(Widths, LinesFitAndEndCleanly) {
   const auto width = static_cast<std::size_t>(GetParam());
   for (const Document& document : all_documents()) {
     const std::string out = text(document, GetParam());
-    if (!out.empty()) EXPECT_EQ(out.back(), '\n');
+    EXPECT_TRUE(out.empty() || out.back() == '\n');
     for (const auto line : base::split(out, '\n')) {
       const bool one_word = base::trim(line).find(' ') == std::string_view::npos;
       EXPECT_TRUE(display_width(line) <= width || one_word) << document.index() << ": " << line;
@@ -68,24 +68,40 @@ TEST(Counts, ReadAsOneSpeaksThem) {
 
 TEST(Occupancy, TellsWrongZerosAndSmallGrids) {
   using terminal::occupancy_text;
-  EXPECT_EQ(occupancy_text(OccupancyCell{0.0, 18.75, 18.75, "registers"}), "18.8 % (reported 0)");
+  EXPECT_EQ(occupancy_text(OccupancyCell{0.0, 18.75, 18.75, "registers"}), "18.8 %, not 0");
   EXPECT_EQ(occupancy_text(OccupancyCell{13.0, 12.5, 12.5, "registers"}), "12.5 %");
   EXPECT_EQ(occupancy_text(OccupancyCell{3.0, 62.5, 3.125, "registers"}), "62.5 % (grid 3.1 %)");
   // A grid so small that 0 is right to the nearest percent: not called wrong.
-  EXPECT_EQ(occupancy_text(OccupancyCell{0.0, 100.0, 0.01, "threads"}), "100 % (grid 0 %)");
+  EXPECT_EQ(occupancy_text(OccupancyCell{0.0, 100.0, 0.01, "threads"}), "100 % (grid <0.1 %)");
   EXPECT_EQ(occupancy_text(OccupancyCell{13.0, std::nullopt, std::nullopt, ""}), "13 % (reported)");
   EXPECT_EQ(occupancy_text(std::nullopt), "");
 }
 
+TEST(EvidenceText, SaysASharedOpOnce) {
+  using terminal::evidence_text;
+  const Evidence fill = sample_evidence(35, "Memcpy DtoD", "aten::masked_fill");
+  const Evidence add = sample_evidence(36, "add", "aten::add");
+  EXPECT_EQ(evidence_text({fill}, 3), "event 35: Memcpy DtoD (127 us), launched by aten::masked_fill");
+  EXPECT_EQ(evidence_text({fill, fill, fill}, 2),
+            "event 35: Memcpy DtoD (127 us); event 35: Memcpy DtoD (127 us); and 1 more, all launched by "
+            "aten::masked_fill");
+  EXPECT_EQ(
+      evidence_text({fill, add}, 3),
+      "event 35: Memcpy DtoD (127 us), launched by aten::masked_fill; event 36: add (127 us), launched by "
+      "aten::add");
+  EXPECT_EQ(evidence_text({}, 3), "");
+}
+
 TEST(Explain, SaysWhatRanAndWhatSurprises) {
-  const std::string out = text(sample_explain(6));
+  const std::string out = text(sample_explain(6), 140);
   EXPECT_THAT(out, HasSubstr("naive.json.gz"));
   EXPECT_THAT(out, HasSubstr("NVIDIA H200 (sm_90), 1,234 events over 12.3 ms"));
   EXPECT_THAT(out, HasSubstr("attn_fwd: 3 runs"));
   EXPECT_THAT(out, HasSubstr("5 + 1 copy (+ 0..1 memsets)"));
   EXPECT_THAT(out, HasSubstr("1.06 ms (1.06 ms to 1.07 ms)"));
   EXPECT_THAT(out, HasSubstr("the first run; the runs differ:"));
-  EXPECT_THAT(out, HasSubstr("aten::masked_fill > copy_"));
+  EXPECT_THAT(out, HasSubstr("  op (aten) "));
+  EXPECT_THAT(out, HasSubstr("  masked_fill > copy_ "));
   EXPECT_THAT(out, HasSubstr("16.7 %"));
   EXPECT_THAT(out, HasSubstr("hidden_copy: 1 copy per forward"));
   EXPECT_THAT(out, HasSubstr("event 35: Memcpy DtoD (127 us), launched by aten::masked_fill"));
@@ -145,6 +161,14 @@ TEST(Run, AnErrorBeyondItsBoundIsLoud) {
   report.variants[0].error_ok = false;
   report.variants[0].max_abs_error = 0.031;
   EXPECT_THAT(text(report), HasSubstr("0.031 OVER 0.0078"));
+}
+
+TEST(Run, AMissPointsAtTheFindingThatExplainsIt) {
+  RunReport report = sample_run();
+  const auto& finding = report.variants[0].findings[0].finding;
+  report.variants[0].guess[0].verdict.why =
+      "not guessed: memcpy; " + finding.rule + ": " + finding.claim + " (" + finding.cause + ")";
+  EXPECT_THAT(text(report), HasSubstr("because   not guessed: memcpy; hidden_copy, 1 below"));
 }
 
 TEST(Run, NarrowTablesSayWhatTheyLeaveOut) {
