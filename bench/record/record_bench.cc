@@ -28,8 +28,8 @@ WorkInfo kernel() {
 }
 
 void per_event(benchmark::State& state) {
-  state.counters["ns/event"] =
-      benchmark::Counter(static_cast<double>(kEvents) * 1e-9,
+  state.counters["per event"] =
+      benchmark::Counter(static_cast<double>(kEvents),
                          benchmark::Counter::kIsIterationInvariantRate | benchmark::Counter::kInvert);
 }
 

@@ -1,4 +1,7 @@
-// Sampling, the reference for the sample, and the comparison; see judge.h.
+// Sampling, the reference for the sample, and the comparison.
+// In:  a call, small or large. Out: its exact rows, kept; then a verdict on each result.
+// Holds: a sampled head is judged by the reference for that head alone, cut out of the call with its keys,
+// values and mask, so that neither time nor memory grows with batch and heads.
 #include "hunch/lab/judge.h"
 
 #include <algorithm>

@@ -1,4 +1,6 @@
-// Parsing and phases of a step schedule; see schedule.h.
+// Parsing and phases of a step schedule.
+// In:  the text that a person typed; a schedule and a step of it. Out: a Schedule, or an error that says
+// which of the three numbers is wrong and how it should look; the step's phase.
 #include "hunch/record/schedule.h"
 
 #include <array>

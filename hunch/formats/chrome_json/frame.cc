@@ -1,4 +1,7 @@
-// The head and the track names; see frame.h.
+// The head and the track names.
+// In:  a Trace and the text so far. Out: the text with the part appended.
+// Holds: Kineto's names of fields throughout, so that its readers find them; what hunch adds begins with
+// "hunch"; a Trace read from such a file gets the same devices, metadata and names again.
 #include "hunch/formats/chrome_json/frame.h"
 
 #include <algorithm>

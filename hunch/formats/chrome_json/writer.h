@@ -1,5 +1,6 @@
-// Trace to Chrome JSON text; the files are written by write_chrome_json (hunch/formats/writer.h), in
-// write_file.cc.
+// Trace to Chrome JSON text. The public way in is hunch/formats/writer.h; write_file.cc makes files of it.
+// In:  a Trace, recorded or read. Out: one text that ends in a newline.
+// Holds: what writer.cc says at its head.
 #pragma once
 
 #include <string>
