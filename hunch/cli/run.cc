@@ -29,7 +29,7 @@ using base::Result;
 using base::Status;
 
 constexpr std::array<Option, 1> kTop = {
-    {{"--top", "-n", "COUNT", "rows of long tables (20); 0 shows all", false}}};
+    {{"--top", "-n", "COUNT", "findings told of each variant (20); 0 tells all", false}}};
 
 Status make_folder(const std::string& path) {
   std::error_code reason;
@@ -167,9 +167,25 @@ Result<int> execute(const Arguments& arguments) {
   return missed && plan.guess ? kMissed : kFine;
 }
 
+// The end of help: what a run is, and the variants that there are.
+std::string details_text() {
+  std::vector<std::string_view> names;
+  for (const auto* backend : attention::backends()) names.push_back(backend->name());
+  return fmt::format(
+      "Variants: {}. 'hunch doctor' tells what each is.\n\n"
+      "Each variant runs the same problem under the recorder; counts and times are per forward and come from "
+      "the "
+      "recording. Without --guess, each variant is held against the guess that a newcomer would make: some "
+      "miss, and "
+      "the report says why. In a guess file, [forward.\"flash\"] speaks of one variant, [forward] of all "
+      "that run.",
+      fmt::join(names, ", "));
+}
+
 }  // namespace
 
 const Command& run_command() {
+  static const std::string kDetails = details_text();
   static const Command kCommand = {
       "run",
       "run attention variants here, record, count, compare, explain",
@@ -178,12 +194,7 @@ const Command& run_command() {
       "hunch run --variant naive,flash --trace-dir traces\n"
       "hunch run --variant naive --guess 'kernels=5 memcpy=0'",
       "hunch run [OPTIONS]",
-      "Each variant runs the same problem under the recorder; counts and times are per forward and come from "
-      "the "
-      "recording. Without --guess, each variant is held against the guess that a newcomer would make: some "
-      "miss, and "
-      "the report says why. In a guess file, [forward.\"flash\"] speaks of one variant, [forward] of all "
-      "that run.",
+      kDetails,
       {kRunOptions, kTop, kOutputOptions},
       execute,
   };

@@ -40,6 +40,11 @@ TEST_F(Verbs, HelpOfEachVerbFitsEightyColumns) {
   }
 }
 
+TEST_F(Verbs, HelpOfRunNamesTheVariants) {
+  EXPECT_THAT(hunch({"help", "run"}).out,
+              HasSubstr("Variants: naive, naive_inplace, math, efficient, flash, cudnn."));
+}
+
 TEST_F(Verbs, Version) {
   for (const char* word : {"--version", "-V"}) {
     const Outcome outcome = hunch({word});

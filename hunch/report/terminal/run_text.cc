@@ -104,11 +104,20 @@ void details(std::string& out, const Style& style, const VariantRow& row) {
   std::string head = row.name;
   if (counts.total() > 0) head += fmt::format(": the guess {}", tally_text(counts));
   paragraph(out, style, 0, head, Ink::bold);
-  verdicts_block(out, style, 2, pointing_below(row.guess, row.findings), false, false);
-  if (!row.findings.empty()) {
+  std::vector<FindingRow> findings = row.findings;
+  const auto most = style.top > 0 ? static_cast<std::size_t>(style.top) : findings.size();
+  const std::size_t untold = findings.size() > most ? findings.size() - most : 0;
+  findings.resize(findings.size() - untold);
+  verdicts_block(out, style, 2, pointing_below(row.guess, findings), false, false);
+  if (!findings.empty()) {
     paragraph(out, style, 2, "What the trace reveals", Ink::accent);
-    findings_block(out, style, 4, row.findings, false, false);
+    findings_block(out, style, 4, findings, false, false);
   }
+  if (untold > 0)
+    paragraph(out, style, 4,
+              fmt::format("and {}; --top 0 tells all",
+                          plural(static_cast<int64_t>(untold), "more finding", "more findings")),
+              Ink::dim);
   if (!row.trace_file.empty()) labelled(out, style, 2, "trace", 7, row.trace_file);
 }
 

@@ -171,6 +171,17 @@ TEST(Run, AMissPointsAtTheFindingThatExplainsIt) {
   EXPECT_THAT(text(report), HasSubstr("because   not guessed: memcpy; hidden_copy, 1 below"));
 }
 
+TEST(Run, TopLimitsTheFindingsAndSaysSo) {
+  RunReport report = sample_run();
+  report.variants[0].findings.assign(3, sample_finding("attn_fwd"));
+  Style style;
+  style.top = 1;
+  EXPECT_THAT(find_renderer("text")->render(report, style),
+              HasSubstr("and 2 more findings; --top 0 tells all"));
+  style.top = 0;
+  EXPECT_THAT(find_renderer("text")->render(report, style), Not(HasSubstr("--top")));
+}
+
 TEST(Run, NarrowTablesSayWhatTheyLeaveOut) {
   EXPECT_THAT(text(sample_run(), 60), HasSubstr("left out at this width"));
 }
