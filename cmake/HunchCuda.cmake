@@ -1,0 +1,18 @@
+# CUDA, where there is a compiler for it: HUNCH_CUDA=AUTO takes it when found, ON insists, OFF leaves it out.
+# Architectures are always named. Sets HUNCH_HAS_CUDA.
+set(HUNCH_CUDA AUTO CACHE STRING "Build the CUDA kernels: AUTO, ON or OFF")
+set_property(CACHE HUNCH_CUDA PROPERTY STRINGS AUTO ON OFF)
+set(HUNCH_CUDA_ARCHITECTURES "80;86;89;90a" CACHE STRING "GPU architectures to compile for")
+set(HUNCH_HAS_CUDA OFF)
+if(NOT HUNCH_CUDA STREQUAL "OFF")
+  include(CheckLanguage)
+  check_language(CUDA)
+  if(CMAKE_CUDA_COMPILER)
+    set(CMAKE_CUDA_ARCHITECTURES ${HUNCH_CUDA_ARCHITECTURES})
+    enable_language(CUDA)
+    set(HUNCH_HAS_CUDA ON)
+  elseif(HUNCH_CUDA STREQUAL "ON")
+    message(FATAL_ERROR "HUNCH_CUDA=ON, and no CUDA compiler was found: put nvcc on PATH or set CMAKE_CUDA_COMPILER")
+  endif()
+endif()
+message(STATUS "CUDA kernels: ${HUNCH_HAS_CUDA}")
