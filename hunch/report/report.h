@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "hunch/analysis/diff/diff.h"
 #include "hunch/analysis/rules/rule.h"
 #include "hunch/guess/guess.h"
 
@@ -160,7 +161,24 @@ struct NameReport {
   std::vector<NameRow> names;
 };
 
-using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport>;
+struct DiffForward {
+  analysis::diff::ForwardDiff diff;
+  std::vector<FindingRow> appeared, vanished;  // its findings, with their events in the trace that has them
+};
+struct DiffFailure {  // a --fail-on condition that holds
+  std::string condition, what;
+};
+struct DiffReport {
+  std::string before, after;                // the traces
+  std::string before_device, after_device;  // empty: not said
+  std::vector<DiffForward> forwards;
+  std::vector<std::string> only_before, only_after;  // ranges
+  std::vector<std::string> warnings;
+  std::vector<DiffFailure> failures;
+};
+
+using Document =
+    std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport>;
 
 // The trace as a report. Everything is copied: the analysis need not outlive it.
 ExplainReport explain(const analysis::Analysis& analysis,
@@ -169,6 +187,10 @@ std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis,
                                      const std::vector<guess::Verdict>& verdicts);
 std::vector<FindingRow> finding_rows(const analysis::Analysis& analysis,
                                      const std::vector<analysis::rules::Finding>& findings);
+
+// Two traces held against each other; as above, everything is copied.
+DiffReport diff(const analysis::diff::Side& before, const analysis::diff::Side& after,
+                const analysis::diff::Diff& differences);
 
 // Over the runs of a forward; `values` is not empty. The median of an even number is the lower one: it
 // occurred.

@@ -100,6 +100,11 @@ std::string share_text(Ns part, Ns whole) {
   return fmt::format("{:.1f} %", 100.0 * static_cast<double>(part) / static_cast<double>(whole));
 }
 
+std::string_view short_op(std::string_view op) {
+  constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
+  return op.substr(0, kEngine.size()) == kEngine ? op.substr(kEngine.size()) : op;
+}
+
 std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most) {
   if (evidence.empty()) return {};
   const std::string& first = evidence.front().op;
@@ -111,11 +116,11 @@ std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t mos
     const Evidence& item = evidence[i];
     text += fmt::format("{}event {}: {} ({})", i == 0 ? "" : "; ", item.event, item.name,
                         base::format_ns(item.duration_ns));
-    if (!one_op && !item.op.empty()) text += fmt::format(", launched by {}", item.op);
+    if (!one_op && !item.op.empty()) text += fmt::format(", launched by {}", short_op(item.op));
   }
   if (evidence.size() > told) text += fmt::format("; and {} more", evidence.size() - told);
   if (one_op && !first.empty())
-    text += fmt::format(", {}launched by {}", evidence.size() == 1 ? "" : "all ", first);
+    text += fmt::format(", {}launched by {}", evidence.size() == 1 ? "" : "all ", short_op(first));
   return text;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hunch/report/report.h"
@@ -25,6 +26,10 @@ std::string occupancy_text(const std::optional<OccupancyCell>& cell);
 std::string share_text(Ns part, Ns whole);
 // "1 run", "3 runs".
 std::string plural(int64_t count, std::string_view one, std::string_view many);
+
+// The op as people call it: "autograd::engine::evaluate_function: MmBackward0" is autograd calling
+// MmBackward0.
+std::string_view short_op(std::string_view op);
 
 // "event 35: Memcpy DtoD (127 us); and 2 more, all launched by aten::masked_fill"
 std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most);

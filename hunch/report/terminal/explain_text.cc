@@ -39,7 +39,7 @@ std::string_view without_space(std::string_view op, std::string_view space) {
 // "masked_fill > copy_": outermost and innermost op.
 std::string op_text(const Step& step, std::string_view space) {
   if (step.op.empty()) return "(no launch)";
-  const auto outer = without_space(step.op, space);
+  const auto outer = short_op(without_space(step.op, space));
   if (step.inner_op.empty() || step.inner_op == step.op) return std::string(outer);
   return fmt::format("{} > {}", outer, without_space(step.inner_op, space));
 }
@@ -70,7 +70,7 @@ void short_sequence(std::string& out, const Style& style, const ExplainReport& r
   const std::string space = shared_space(forward.sequence);
   std::string op_title = shared.empty() ? "op" : "inner op";
   if (!space.empty()) op_title += fmt::format(" ({})", space);
-  if (!shared.empty()) labelled(out, style, 2, "all under", kLabel, shared);
+  if (!shared.empty()) labelled(out, style, 2, "all under", kLabel, short_op(shared));
   Ns total = 0;
   for (const Step& step : forward.sequence) total += step.device_ns;
   Table table({{"#", Align::right, 6},
@@ -141,7 +141,7 @@ void long_sequence(std::string& out, const Style& style, const ExplainReport& re
                {share_text(groups[i].time, forward.device_ns.median), Ink::plain},
                {row.family, row.kind == "kernel" ? Ink::plain : Ink::warn},
                {row.readable, Ink::plain},
-               {row.op.empty() ? "(no launch)" : row.op, Ink::plain},
+               {row.op.empty() ? "(no launch)" : std::string(short_op(row.op)), Ink::plain},
                {occupancy_text(row.occupancy), Ink::plain}});
     if (style.full_names && row.name != row.readable) table.note("", row.name);
   }

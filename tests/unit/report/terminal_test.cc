@@ -77,6 +77,11 @@ TEST(Occupancy, TellsWrongZerosAndSmallGrids) {
   EXPECT_EQ(occupancy_text(std::nullopt), "");
 }
 
+TEST(ShortOp, NamesWhatAutogradCalls) {
+  EXPECT_EQ(terminal::short_op("autograd::engine::evaluate_function: MmBackward0"), "MmBackward0");
+  EXPECT_EQ(terminal::short_op("aten::mm"), "aten::mm");
+}
+
 TEST(EvidenceText, SaysASharedOpOnce) {
   using terminal::evidence_text;
   const Evidence fill = sample_evidence(35, "Memcpy DtoD", "aten::masked_fill");
