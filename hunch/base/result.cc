@@ -9,7 +9,9 @@ std::string describe(const Error& error) {
   if (!error.file.empty()) text += error.file + ": ";
   if (error.byte) text += fmt::format("byte {}: ", *error.byte);
   text += error.message;
-  if (!error.remedy.empty()) text += fmt::format(" (try: {})", error.remedy);
+  // A question is its own remedy: "did you mean 'flash'?" reads badly behind "try:".
+  const bool question = error.remedy.ends_with('?');
+  if (!error.remedy.empty()) text += question ? " (" + error.remedy + ")" : " (try: " + error.remedy + ")";
   return text;
 }
 

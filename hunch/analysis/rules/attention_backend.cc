@@ -60,14 +60,13 @@ std::optional<Inputs> inputs_of(const Analysis& analysis, EventId op) {
 std::string others_text(const Call& call, const std::optional<Inputs>& inputs,
                         const trace::DeviceProperties* device, std::string_view dtype) {
   if (device != nullptr && device->is_cpu)
-    return "`hunch why` lists every reason for and against each backend for a problem";
+    return "`hunch run` runs every variant on the same problem, and says why one cannot";
   if (!inputs) {
     if (call.backend == "efficient" && dtype == "f32") {
       return "with f32 inputs it is the only fused backend: flash and cuDNN take 16-bit inputs alone";
     }
     return "the trace has no shapes (record_shapes=True records them), so what else would have taken it is "
-           "not told; `hunch why` answers for a "
-           "problem";
+           "not told";
   }
   // Which backends exist, and from which architecture on, is settled for NVIDIA's devices alone.
   const std::string shapes = fmt::format("query {} {}, {}", shape_text(inputs->query), inputs->type,

@@ -47,6 +47,8 @@ TEST(Result, Describe) {
   error.byte = 0;
   error.remedy = "a trace";
   EXPECT_EQ(describe(error), "a.json: byte 0: not JSON (try: a trace)");
+  error.remedy = "did you mean 'b.json'?";
+  EXPECT_EQ(describe(error), "a.json: byte 0: not JSON (did you mean 'b.json'?)");
 }
 
 TEST(CheckDeathTest, SaysWhatAndWhere) {
