@@ -162,7 +162,7 @@ void side(Writer& writer, std::string_view key, const std::string& source, const
 
 }  // namespace
 
-std::string render(const DiffReport& report) {
+std::string render_diff(const DiffReport& report) {
   Writer writer;
   writer.begin_object();
   writer.field("schema_version", 1);

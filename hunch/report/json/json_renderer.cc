@@ -318,6 +318,8 @@ std::string render(const NameReport& report) {
   });
 }
 
+std::string render(const DiffReport& report) { return render_diff(report); }
+
 }  // namespace
 
 std::string JsonRenderer::render(const Document& document, const Style&) const {

@@ -13,7 +13,7 @@ class JsonRenderer final : public Renderer {
   std::string render(const Document& document, const Style& style) const override;
 };
 
-// In a file of its own.
-std::string render(const DiffReport& report);
+// In a file of its own, diff_json.cc.
+std::string render_diff(const DiffReport& report);
 
 }  // namespace hunch::report::json

@@ -100,6 +100,12 @@ void totals(std::string& out, const Style& style, const ForwardDiff& diff) {
   table.render(style, out);
 }
 
+// Autograd's own calls without the words that they all begin with.
+std::string op_name(const std::string& op) {
+  constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
+  return op.rfind(kEngine, 0) == 0 ? op.substr(kEngine.size()) : op;
+}
+
 std::string change_text(const Item& item) {
   if (item.kind != ItemKind::paired) return std::string(analysis::diff::name_of(item.kind));
   if (item.time.judgement == Judgement::more) return "slower";
@@ -165,7 +171,7 @@ void items(std::string& out, const Style& style, const ForwardDiff& diff) {
   for (std::size_t i = 0; i < shown; ++i) {
     const Item& item = diff.items[i];
     table.add({{change_text(item), change_ink(item)},
-               {item.op.empty() ? "(no launch)" : std::string(short_op(item.op)), Ink::plain},
+               {item.op.empty() ? "(no launch)" : op_name(item.op), Ink::plain},
                {item.before_name.empty() ? item.after_name : item.before_name, Ink::plain},
                {base::format_count(item.calls), Ink::plain},
                {item.before_name.empty() ? "-" : base::format_ns(item.before.value), Ink::plain},
