@@ -66,6 +66,8 @@ class Accountant {
     };
     if (run_.range != kNone) {
       include(trace_.start[run_.range], trace_.end(run_.range));
+    } else if (run_.host_start != INT64_MIN) {
+      include(run_.host_start, run_.host_end);
     } else {
       for (std::size_t i = 0; i < trace_.size(); ++i) {
         const EventKind kind = trace_.kind[i];
@@ -137,7 +139,8 @@ class Accountant {
     if (start >= end) return;
     if (next == kNone) {
       // The thread of the range may still wait for the device; else the run is over but for the host.
-      host_time(start, end, run_.range, Part::after_work, kNone);
+      const bool named = run_.range != kNone;
+      host_time(start, end, named ? trace_.track[run_.range] : run_.host_track, Part::after_work, kNone);
       return;
     }
     const EventId call = analysis_.timeline.launch[next];
@@ -147,17 +150,17 @@ class Accountant {
     }
     const Ns launch_start = std::clamp(trace_.start[call], start, end);
     const Ns launch_end = std::clamp(trace_.end(call), start, end);
-    host_time(start, launch_start, call, Part::wait_host, next);
+    host_time(start, launch_start, trace_.track[call], Part::wait_host, next);
     add(Part::wait_launch, launch_start, launch_end, next);
     add(Part::wait_device, launch_end, end, next);
   }
 
-  // Splits [start, end) by whether the thread of `host` was in a synchronizing call.
-  void host_time(Ns start, Ns end, EventId host, Part otherwise, EventId next) {
+  // Splits [start, end) by whether the thread was in a synchronizing call.
+  void host_time(Ns start, Ns end, uint32_t track, Part otherwise, EventId next) {
     if (start >= end) return;
     Ns at = start;
-    if (host != kNone) {
-      for (const Interval& wait : waits_in(trace_.track[host], start, end)) {
+    if (track != kNone) {
+      for (const Interval& wait : waits_in(track, start, end)) {
         add(otherwise, at, wait.start, next);
         add(Part::wait_sync, wait.start, wait.end, next);
         at = wait.end;

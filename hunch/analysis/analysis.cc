@@ -9,6 +9,8 @@
 #include "hunch/analysis/attention_ops.h"
 #include "hunch/analysis/memory_peaks.h"
 #include "hunch/analysis/natural_sort.h"
+#include "hunch/analysis/unnamed_forwards.h"
+#include "hunch/analysis/work_sequence.h"
 
 namespace hunch::analysis {
 namespace {
@@ -39,9 +41,9 @@ class Analyzer {
     analysis_.trace = &trace_;
     analysis_.timeline = build_timeline(trace_);
     gather_facts();
-    const Ranges ranges = find_ranges(trace_);
+    const Ranges ranges = find_ranges(trace_, analysis_.timeline);
     if (ranges.source == ForwardSource::whole_trace)
-      take_whole_trace();
+      take_unnamed();
     else
       take_ranges(ranges);
     const MemoryPeaks memory(trace_, processes_);
@@ -86,14 +88,14 @@ class Analyzer {
     std::unordered_map<trace::StringId, std::size_t> by_name;
     for (const EventId range : ranges.events) {
       std::size_t forward = 0;
-      if (ranges.source == ForwardSource::annotation) {
+      if (ranges.source != ForwardSource::step) {
         forward = by_name.emplace(trace_.name[range], analysis_.forwards.size()).first->second;
       }
       if (forward == analysis_.forwards.size()) {
         analysis_.forwards.emplace_back();
         analysis_.forwards.back().source = ranges.source;
         analysis_.forwards.back().range =
-            ranges.source == ForwardSource::annotation ? std::string(trace_.name_of(range)) : "ProfilerStep";
+            ranges.source == ForwardSource::step ? "ProfilerStep" : std::string(trace_.name_of(range));
       }
       place_of_.emplace_back(forward, analysis_.forwards[forward].runs.size());
       ForwardRun& run = analysis_.forwards[forward].runs.emplace_back();
@@ -111,10 +113,11 @@ class Analyzer {
       if (!attributed[work]) analysis_.unattributed.push_back(work);
   }
 
-  // Without ranges all device work of the trace is one forward, in launch order; work whose launch the trace
-  // lacks goes in by its own start. Only what was launched before the recording began stays out: work older
-  // than every host event, or with a correlation below that of every call.
-  void take_whole_trace() {
+  // Without ranges the device's own sequence tells the forwards or, where it does not, all device work of the
+  // trace is one forward; work whose launch the trace lacks goes in by its own start. Only what was launched
+  // before the recording began stays out: work older than every host event, or with a correlation below that
+  // of every call.
+  void take_unnamed() {
     Ns host_start = INT64_MAX, host_end = INT64_MIN;
     uint64_t first_correlation = UINT64_MAX;
     bool any_call = false;
@@ -128,23 +131,31 @@ class Analyzer {
       if (call && trace_.correlation[i] != 0)
         first_correlation = std::min(first_correlation, trace_.correlation[i]);
     }
-    Forward& forward = analysis_.forwards.emplace_back();
-    forward.range = "whole trace";
-    forward.source = ForwardSource::whole_trace;
-    ForwardRun& run = forward.runs.emplace_back();
-    if (host_end > host_start) run.host_ns = host_end - host_start;
-
     const Timeline& timeline = analysis_.timeline;
-    for (const EventId work : timeline.device_order) {
-      const bool before = timeline.launch[work] == kNone && any_call &&
-                          (trace_.start[work] < host_start ||
-                           (trace_.correlation[work] != 0 && trace_.correlation[work] < first_correlation));
-      (before ? analysis_.unattributed : run.work).push_back(work);
+    std::vector<EventId> work;
+    for (const EventId each : timeline.device_order) {
+      const bool before = timeline.launch[each] == kNone && any_call &&
+                          (trace_.start[each] < host_start ||
+                           (trace_.correlation[each] != 0 && trace_.correlation[each] < first_correlation));
+      if (!before) work.push_back(each);
     }
-    std::stable_sort(run.work.begin(), run.work.end(), [&](EventId a, EventId b) {
-      const EventId call_a = timeline.launch[a], call_b = timeline.launch[b];
-      return trace_.start[call_a == kNone ? a : call_a] < trace_.start[call_b == kNone ? b : call_b];
-    });
+    sort_by_launch(trace_, timeline, work);
+    analysis_.forwards = find_unnamed_forwards(trace_, timeline, processes_, work);
+    if (analysis_.forwards.empty()) {
+      Forward& forward = analysis_.forwards.emplace_back();
+      forward.range = "whole trace";
+      forward.source = ForwardSource::whole_trace;
+      ForwardRun& run = forward.runs.emplace_back();
+      if (host_end > host_start) run.host_ns = host_end - host_start;
+      run.work = std::move(work);
+    }
+
+    std::vector<bool> attributed(trace_.size(), false);
+    for (const Forward& forward : analysis_.forwards)
+      for (const ForwardRun& run : forward.runs)
+        for (const EventId each : run.work) attributed[each] = true;
+    for (const EventId each : timeline.device_order)
+      if (!attributed[each]) analysis_.unattributed.push_back(each);
   }
 
   void measure(ForwardRun& run, const MemoryPeaks& memory) const {
@@ -166,11 +177,13 @@ class Analyzer {
       }
       run.device_span_ns = reach - busy.front().first;
     }
-    if (run.range == kNone)
-      run.peak_bytes = memory.whole_peak();
-    else
+    if (run.range != kNone)
       run.peak_bytes = memory.peak(processes_.of_track[trace_.track[run.range]], trace_.start[run.range],
                                    trace_.end(run.range));
+    else if (run.host_start == INT64_MIN)
+      run.peak_bytes = memory.whole_peak();
+    else if (run.host_track != kNone)
+      run.peak_bytes = memory.peak(processes_.of_track[run.host_track], run.host_start, run.host_end);
   }
 
   void name_backends(const Ranges& ranges) {
@@ -181,8 +194,10 @@ class Analyzer {
       for (std::size_t i = 0; i < trace_.size(); ++i)
         if (trace_.kind[i] == EventKind::op && !collector.backend_of(trace_.name[i]).empty())
           called.push_back(static_cast<EventId>(i));
-      if (ranges.source == ForwardSource::whole_trace) {
+      if (analysis_.forwards[0].source == ForwardSource::whole_trace) {
         ops[0] = std::move(called);
+      } else if (ranges.source == ForwardSource::whole_trace) {
+        ops = launching_ops(collector);
       } else {
         std::stable_sort(called.begin(), called.end(),
                          [this](EventId a, EventId b) { return trace_.start[a] < trace_.start[b]; });
@@ -194,6 +209,21 @@ class Analyzer {
     }
     for (std::size_t i = 0; i < analysis_.forwards.size(); ++i)
       analysis_.forwards[i].backend = collector.backend(analysis_.forwards[i], ops[i]);
+  }
+
+  // By forward: the ops that tell a backend around the launches of its work.
+  std::vector<std::vector<EventId>> launching_ops(const BackendCollector& collector) const {
+    std::vector<std::vector<EventId>> ops(analysis_.forwards.size());
+    for (std::size_t i = 0; i < ops.size(); ++i) {
+      for (const ForwardRun& run : analysis_.forwards[i].runs)
+        for (const EventId work : run.work)
+          visit_ops(trace_, analysis_.timeline, work, [&](EventId op) {
+            if (!collector.backend_of(trace_.name[op]).empty()) ops[i].push_back(op);
+          });
+      std::sort(ops[i].begin(), ops[i].end());
+      ops[i].erase(std::unique(ops[i].begin(), ops[i].end()), ops[i].end());
+    }
+    return ops;
   }
 
   const Trace& trace_;
@@ -212,6 +242,14 @@ void FactsTable::set(trace::StringId name, KernelFacts facts) {
   } else {
     facts_[index_[name]] = std::move(facts);
   }
+}
+
+bool Analysis::lies_in(const ForwardRun& run, EventId host) const {
+  if (run.range != kNone)
+    return trace->track[host] == trace->track[run.range] && trace->start[host] >= trace->start[run.range] &&
+           trace->start[host] < trace->end(run.range);
+  return (run.host_track == kNone || trace->track[host] == run.host_track) &&
+         trace->start[host] >= run.host_start && trace->start[host] < run.host_end;
 }
 
 std::string_view Analysis::outer_op(EventId device_event) const {

@@ -16,21 +16,27 @@ namespace hunch::analysis {
 
 // One run of a range. Device work belongs to it when its launch call lies inside; nested ranges count too.
 struct ForwardRun {
-  EventId range = kNone;      // the annotation or step; kNone for the whole trace
+  EventId range = kNone;  // the annotation, step or module frame; kNone where nothing in the trace names it
   std::vector<EventId> work;  // kernels, copies, memsets in launch order
+  // Where `range` is kNone, the host's part of it: the whole trace, or from the op of its first launch to the
+  // end of the op of its last one (device work alone: from its start to its end), on one thread where one
+  // thread launched all.
+  uint32_t host_track = kNone;
+  Ns host_start = INT64_MIN, host_end = INT64_MAX;
   int64_t kernels = 0;
   int64_t memcpys = 0;
   int64_t memsets = 0;
   Ns device_ns = 0;       // sum of durations
   Ns busy_ns = 0;         // their union: overlaps counted once
   Ns device_span_ns = 0;  // first start to last end
-  Ns host_ns = 0;         // the range's own duration; the whole trace: first host start to last host end
+  Ns host_ns = 0;         // the range's own duration; the whole trace: first host start to last host end;
+                          // a repetition: host_start to host_end, 0 where the trace has no launches
   std::optional<int64_t>
       peak_bytes;  // most device memory in use above what the run began with; nothing: not recorded
 };
 
 struct Forward {
-  std::string range;  // its name
+  std::string range;  // its name; made up where the trace has none: "repetition of 333 kernels"
   ForwardSource source = ForwardSource::annotation;
   std::vector<ForwardRun> runs;  // in order of start
   std::string backend;  // "flash", "math", "naive", ...; several in order of name, joined by "+"; empty:
@@ -58,6 +64,9 @@ struct Analysis {
   FactsTable facts;                   // by StringId: facts of each device event's name, else default
   std::vector<Forward> forwards;      // in order of first start
   std::vector<EventId> unattributed;  // device work that belongs to no forward, by start
+
+  // Whether a host event starts inside a run: on the run's thread, where it has one.
+  bool lies_in(const ForwardRun& run, EventId host) const;
 
   const KernelFacts& facts_of(EventId event) const { return facts[trace->name[event]]; }
   // "aten::masked_fill" of a device event: the outermost op under the innermost range that encloses its

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "hunch/analysis/forward_threads.h"
+#include "hunch/analysis/module_ranges.h"
 #include "hunch/analysis/natural_sort.h"
 
 namespace hunch::analysis {
@@ -23,14 +24,14 @@ struct OpenRange {
 
 class Placer {
  public:
-  Placer(const Trace& trace, const Timeline& timeline, const Processes& processes)
+  Placer(const Trace& trace, const Timeline& timeline, const Processes& processes, const Ranges& ranges)
       : trace_(trace),
         timeline_(timeline),
         processes_(processes),
         open_(processes.count),
         has_ranges_(trace.tracks.size(), false),
         is_backward_(trace.tracks.size(), false) {
-    find_backward_threads();
+    find_backward_threads(ranges);
   }
 
   void open(std::size_t index, EventId range) {
@@ -78,7 +79,15 @@ class Placer {
 
   // Autograd's own threads: its engine runs there, never inside a range or step of that thread. Ranges that
   // such a thread does have come from hooks (a collective's).
-  void find_backward_threads() {
+  void find_backward_threads(const Ranges& ranges) {
+    std::vector<bool> is_module_range(ranges.source == ForwardSource::module ? trace_.size() : 0, false);
+    const auto is_range = [&](EventId event) {
+      return trace_.kind[event] == EventKind::annotation ||
+             (!is_module_range.empty() && is_module_range[event]);
+    };
+    if (!is_module_range.empty())
+      for (const EventId range : ranges.events)
+        is_module_range[range] = has_ranges_[trace_.track[range]] = true;
     std::vector<bool> is_engine(trace_.strings.size());
     for (trace::StringId id = 0; id < trace_.strings.size(); ++id)
       is_engine[id] = trace_.strings.view(id).substr(0, kEngine.size()) == kEngine;
@@ -91,7 +100,7 @@ class Placer {
       if (kind != EventKind::op || !is_engine[trace_.name[i]]) continue;
       is_backward_[track] = true;
       for (EventId at = timeline_.parent[i]; at != kNone && !inside_range[track]; at = timeline_.parent[at])
-        inside_range[track] = trace_.kind[at] == EventKind::annotation;
+        inside_range[track] = is_range(at);
     }
     for (std::size_t t = 0; t < trace_.tracks.size(); ++t)
       if (has_step[t] || inside_range[t]) is_backward_[t] = false;
@@ -115,13 +124,19 @@ std::string_view name_of(ForwardSource source) {
       return "annotation";
     case ForwardSource::step:
       return "step";
+    case ForwardSource::module:
+      return "module";
+    case ForwardSource::repetition:
+      return "repetition";
+    case ForwardSource::graph_replay:
+      return "graph replay";
     case ForwardSource::whole_trace:
       break;
   }
   return "whole trace";
 }
 
-Ranges find_ranges(const Trace& trace) {
+Ranges find_ranges(const Trace& trace, const Timeline& timeline) {
   Ranges ranges;
   const auto collect = [&](EventKind kind) {
     for (std::size_t i = 0; i < trace.size(); ++i)
@@ -134,6 +149,10 @@ Ranges find_ranges(const Trace& trace) {
     collect(EventKind::step);
     if (!ranges.events.empty()) ranges.source = ForwardSource::step;
   }
+  if (ranges.events.empty()) {
+    ranges.events = find_module_ranges(trace, timeline);
+    if (!ranges.events.empty()) ranges.source = ForwardSource::module;
+  }
   std::vector<uint32_t> scratch;
   natural_sort(std::span<EventId>(ranges.events), scratch, [&trace](EventId a, EventId b) {
     if (trace.start[a] != trace.start[b]) return trace.start[a] < trace.start[b];
@@ -145,7 +164,7 @@ Ranges find_ranges(const Trace& trace) {
 void place_in_ranges(const Trace& trace, const Timeline& timeline, const Processes& processes,
                      const Ranges& ranges, const std::vector<Moment>& moments,
                      const std::function<void(std::size_t range, EventId subject)>& emit) {
-  Placer placer(trace, timeline, processes);
+  Placer placer(trace, timeline, processes, ranges);
   std::size_t next = 0;
   for (const Moment& moment : moments) {
     const Ns time = trace.start[moment.host];

@@ -15,8 +15,8 @@
 
 namespace hunch::analysis {
 
-// How forwards were found, best first.
-enum class ForwardSource { annotation, step, whole_trace };
+// How forwards were found, best first. Repetition and graph replay: unnamed_forwards.h.
+enum class ForwardSource { annotation, step, module, repetition, graph_replay, whole_trace };
 std::string_view name_of(ForwardSource source);
 
 struct Ranges {
@@ -24,8 +24,9 @@ struct Ranges {
   std::vector<EventId> events;  // by start, then longer first; empty for the whole trace
 };
 
-// Annotations, nested ones too; steps where there are none; the whole trace where there are none either.
-Ranges find_ranges(const trace::Trace& trace);
+// Annotations, nested ones too; steps where there are none; else the frames of modules (module_ranges.h);
+// the whole trace where there are none either.
+Ranges find_ranges(const trace::Trace& trace, const Timeline& timeline);
 
 // A moment to place: when host event `host` started. `subject` is passed through (the work, the op).
 struct Moment {

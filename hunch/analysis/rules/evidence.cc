@@ -308,10 +308,7 @@ const trace::DeviceProperties* device_of(const Analysis& analysis, const Forward
 }
 
 bool lies_in(const Analysis& analysis, const ForwardRun& run, EventId host) {
-  if (run.range == kNone) return true;
-  const trace::Trace& trace = *analysis.trace;
-  return trace.track[host] == trace.track[run.range] && trace.start[host] >= trace.start[run.range] &&
-         trace.start[host] < trace.end(run.range);
+  return analysis.lies_in(run, host);
 }
 
 std::string launch_text(const Analysis& analysis, EventId device_event) {

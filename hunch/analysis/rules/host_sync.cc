@@ -107,7 +107,12 @@ class HostSync final : public Rule {
   static std::vector<EventId> waits_in(const Analysis& analysis, const ForwardRun& run) {
     const trace::Trace& trace = *analysis.trace;
     const auto& waits = analysis.timeline.waits;
-    if (run.range == kNone) return waits;
+    if (run.range == kNone) {
+      std::vector<EventId> inside;
+      for (const EventId wait : waits)
+        if (lies_in(analysis, run, wait)) inside.push_back(wait);
+      return inside;
+    }
     const uint32_t track = trace.track[run.range];
     const auto first =
         std::lower_bound(waits.begin(), waits.end(), std::make_pair(track, trace.start[run.range]),
