@@ -106,7 +106,8 @@ TEST(Forwards, TheWholeTraceWhereThereAreNeither) {
   made.op("aten::mul", 100, 130);
   const auto second = launch(made, 102, 112, 150, 160);
   const auto first = launch(made, 101, 105, 140, 145);
-  const auto unlinked = made.kernel(103, 170, 180);  // launched by a call that the profiler did not record
+  const auto unlinked =
+      made.kernel(103, 170, 180, "other_kernel");  // launched by a call that the profiler did not record
   const auto trace = made.finish();
   const auto analysis = analyze(trace);
   ASSERT_EQ(analysis.forwards.size(), 1u);
@@ -121,7 +122,7 @@ TEST(Forwards, TheWholeTraceWhereThereAreNeither) {
 TEST(Forwards, DeviceOnlyTraceIsOneForward) {
   HandMade made;
   const auto a = made.kernel(1, 10, 20);
-  const auto b = made.kernel(2, 30, 40);
+  const auto b = made.kernel(2, 30, 40, "other_kernel");
   const auto trace = made.finish();
   const auto analysis = analyze(trace);
   EXPECT_THAT(analysis.forwards.at(0).runs.at(0).work, ElementsAre(a, b));
