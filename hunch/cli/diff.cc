@@ -45,7 +45,7 @@ base::Result<int> execute(const Arguments& arguments) {
   HUNCH_ASSIGN(const auto differences,
                analysis::diff::compare(sides[0], sides[1], arguments.text("--range").value_or("")));
   report::DiffReport report = report::diff(sides[0], sides[1], differences);
-  report.failures = failed_conditions(conditions, report);
+  HUNCH_ASSIGN(report.failures, failed_conditions(conditions, report));
   const bool failed = !report.failures.empty();
   HUNCH_RETURN_IF_ERROR(presentation.show(std::move(report)));
   return failed ? kMissed : kFine;

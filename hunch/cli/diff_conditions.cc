@@ -159,10 +159,19 @@ base::Result<std::vector<DiffCondition>> parse_diff_conditions(const std::vector
   return conditions;
 }
 
-std::vector<report::DiffFailure> failed_conditions(const std::vector<DiffCondition>& conditions,
-                                                   const report::DiffReport& report) {
+base::Result<std::vector<report::DiffFailure>> failed_conditions(const std::vector<DiffCondition>& conditions,
+                                                                 const report::DiffReport& report) {
   std::vector<report::DiffFailure> failures;
   for (const DiffCondition& condition : conditions) {
+    // What was not recorded never passes in silence.
+    const auto has_total = [&](const auto& row) {
+      return std::any_of(row.diff.totals.begin(), row.diff.totals.end(),
+                         [&](const Total& total) { return total.name == total_of(condition.word); });
+    };
+    if (condition.word == "memory" && !std::any_of(report.forwards.begin(), report.forwards.end(), has_total))
+      return base::fail(base::ErrorCode::usage,
+                        fmt::format("--fail-on {}: the traces do not both record memory", condition.text),
+                        "profile_memory=True records it");
     for (const auto& row : report.forwards) {
       const std::string what = failing(condition, row);
       if (!what.empty())

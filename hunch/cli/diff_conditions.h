@@ -18,8 +18,8 @@ struct DiffCondition {
 // Lists of conditions, separated by commas. Error: usage, with the closest word where one is a typo.
 base::Result<std::vector<DiffCondition>> parse_diff_conditions(const std::vector<std::string>& lists);
 
-// Those that hold, with what holds and where.
-std::vector<report::DiffFailure> failed_conditions(const std::vector<DiffCondition>& conditions,
-                                                   const report::DiffReport& report);
+// Those that hold, with what holds and where. Error: usage, where the traces lack what a condition needs.
+base::Result<std::vector<report::DiffFailure>> failed_conditions(const std::vector<DiffCondition>& conditions,
+                                                                 const report::DiffReport& report);
 
 }  // namespace hunch::cli

@@ -104,6 +104,7 @@ base::Result<Pairing> pair_forwards(const Side& before, const Side& after, const
     pairing.pairs.push_back(two);
     return pairing;
   }
+  std::vector<std::string_view> idle_in_both, idle_before, idle_after;
   for (const Forward& forward : all_before) {
     const Forward* other = find(after, forward.range);
     if (other == nullptr) {
@@ -114,17 +115,23 @@ base::Result<Pairing> pair_forwards(const Side& before, const Side& after, const
     if (work_before && work_after)
       pairing.pairs.push_back({&forward, other});
     else
-      pairing.warnings.push_back(fmt::format("range {} is not compared: it ran no kernel in {}",
-                                             forward.range,
-                                             !work_before && !work_after ? "either trace"
-                                             : work_before               ? after.name
-                                                                         : before.name));
+      (!work_before && !work_after ? idle_in_both
+       : work_before               ? idle_after
+                                   : idle_before)
+          .push_back(forward.range);
   }
+  const auto warn = [&](const std::vector<std::string_view>& idle, const std::string& where) {
+    if (!idle.empty())
+      pairing.warnings.push_back(fmt::format("not compared, without a kernel in {}: {}", where, list(idle)));
+  };
+  warn(idle_in_both, "either trace");
+  warn(idle_before, before.name);
+  warn(idle_after, after.name);
   for (const Forward& forward : all_after)
     if (find(before, forward.range) == nullptr) pairing.only_after.push_back(forward.range);
   if (!pairing.pairs.empty()) return pairing;
   if (!pairing.warnings.empty())
-    return base::fail(ErrorCode::usage, "nothing to compare: " + pairing.warnings.front(),
+    return base::fail(ErrorCode::usage, "nothing to compare; ranges " + pairing.warnings.front(),
                       "ranges that launch work");
   return base::fail(ErrorCode::usage,
                     fmt::format("no range has the same name in both traces: {} has {}; {} has {}",
