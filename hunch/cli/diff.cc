@@ -68,7 +68,7 @@ const Command& diff_command() {
       "of the runs; with one run only a large difference is told, as such.\n"
       "\n"
       "Conditions of --fail-on, several separated by commas:\n"
-      "  slower, slower=5%     device time of a range grew beyond noise (by more than 5 %)\n"
+      "  slower, slower=5%     device time grew beyond noise (and by more than 5 %)\n"
       "  host_slower, memory   the same of host time and peak memory\n"
       "  kernels, copies, memsets   there are more of them\n"
       "  appeared, vanished    work, or a range, that the other trace has not\n"

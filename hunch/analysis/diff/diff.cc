@@ -56,7 +56,9 @@ class ForwardComparer {
         before_(make_steps(*before.analysis, *two.before, words_)),
         after_(make_steps(*after.analysis, *two.after, words_)),
         before_findings_(findings_of(before, two.before->range)),
-        after_findings_(findings_of(after, two.after->range)) {}
+        after_findings_(findings_of(after, two.after->range)),
+        why_before_(before_, before_findings_),
+        why_after_(after_, after_findings_) {}
 
   ForwardDiff compare() {
     result_.before_range = two_.before->range;
@@ -74,6 +76,9 @@ class ForwardComparer {
   }
 
  private:
+  // What makes steps one item: kind, family, the names and ops of both sides, the reason.
+  using Key = std::tuple<ItemKind, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, const rules::Finding*>;
+
   template <class Get>
   static Sample over_runs(const Forward& forward, std::size_t representative, Get get) {
     std::vector<int64_t> values;
@@ -120,9 +125,8 @@ class ForwardComparer {
       if (!last) add(i++, j++);
     }
     result_.warnings = size_warnings(before_, after_, pairs);
-    const Explainer why_before(before_, before_findings_), why_after(after_, after_findings_);
     for (Group& group : groups_) {
-      finish(group, why_before, why_after);
+      finish(group);
       Item& item = group.item;
       Ns& part = item.kind == ItemKind::appeared   ? result_.account.appeared
                  : item.kind == ItemKind::vanished ? result_.account.vanished
@@ -142,7 +146,6 @@ class ForwardComparer {
 
   // A step of one side or of both goes into its item.
   void add(std::size_t before, std::size_t after) {
-    using Key = std::tuple<ItemKind, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>;
     const auto name = [](const Steps& steps, std::size_t step) {
       return step == kNoStep ? 0U : steps.symbols[step].name + 1;
     };
@@ -153,12 +156,17 @@ class ForwardComparer {
     const ItemKind kind = before == kNoStep  ? ItemKind::appeared
                           : after == kNoStep ? ItemKind::vanished
                                              : ItemKind::paired;
+    // Work that came or went for different reasons is told apart.
+    const rules::Finding* why = kind == ItemKind::vanished   ? why_before_.about({before})
+                                : kind == ItemKind::appeared ? why_after_.about({after})
+                                                             : nullptr;
     const Key key{kind,
                   symbol.family,
                   name(before_, before),
                   name(after_, after),
                   op(before_, before),
-                  op(after_, after)};
+                  op(after_, after),
+                  why};
     const auto [found, fresh] = group_of_.try_emplace(key, groups_.size());
     if (fresh) groups_.push_back(start(kind, before, after));
     Group& group = groups_[found->second];
@@ -172,7 +180,6 @@ class ForwardComparer {
       group.item.after_events.push_back(source_index(after_, after));
     }
   }
-  std::map<std::tuple<ItemKind, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t>, std::size_t> group_of_;
 
   static int64_t source_index(const Steps& steps, std::size_t step) {
     return steps.analysis->trace->source_index[steps.work()[step]];
@@ -203,14 +210,14 @@ class ForwardComparer {
     if (readable.empty()) readable = full;
   }
 
-  void finish(Group& group, const Explainer& why_before, const Explainer& why_after) const {
+  void finish(Group& group) const {
     Item& item = group.item;
     item.before = sample_of(before_, group.before);
     item.after = sample_of(after_, group.after);
     if (item.kind == ItemKind::paired) item.time = judge_time(item.before, item.after, item.calls);
     if (!item.told()) return;
-    const rules::Finding* then = group.before.empty() ? nullptr : why_before.about(group.before);
-    const rules::Finding* now = group.after.empty() ? nullptr : why_after.about(group.after);
+    const rules::Finding* then = why_before_.about(group.before);
+    const rules::Finding* now = why_after_.about(group.after);
     // What holds on both sides explains no difference between them.
     if (then != nullptr && now != nullptr && then->rule == now->rule) then = now = nullptr;
     if (then != nullptr)
@@ -239,7 +246,9 @@ class ForwardComparer {
   Words words_;
   const Steps before_, after_;
   const std::vector<rules::Finding> before_findings_, after_findings_;
+  const Explainer why_before_, why_after_;
   std::vector<Group> groups_;
+  std::map<Key, std::size_t> group_of_;
   ForwardDiff result_;
 };
 

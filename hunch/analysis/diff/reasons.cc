@@ -57,10 +57,14 @@ Explainer::Explainer(const Steps& steps, const std::vector<rules::Finding>& find
 }
 
 const rules::Finding* Explainer::about(const std::vector<std::size_t>& steps) const {
+  if (steps.empty()) return nullptr;
   const rules::Finding* best = nullptr;
-  for (const std::size_t step : steps)
-    for (const rules::Finding* finding : of_step_[step])
-      if (best == nullptr || finding->events.size() < best->events.size()) best = finding;
+  for (const rules::Finding* finding : of_step_[steps.front()]) {
+    const bool all = std::all_of(steps.begin(), steps.end(), [&](std::size_t step) {
+      return std::find(of_step_[step].begin(), of_step_[step].end(), finding) != of_step_[step].end();
+    });
+    if (all && (best == nullptr || finding->events.size() < best->events.size())) best = finding;
+  }
   return best;
 }
 

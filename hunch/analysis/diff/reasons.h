@@ -24,7 +24,8 @@ class Explainer {
  public:
   Explainer(const Steps& steps, const std::vector<rules::Finding>& findings);
 
-  // Of the findings about any of these steps, the one about the fewest events; null where there is none.
+  // Of the findings about every one of these steps, the one about the fewest events; null where there is
+  // none.
   const rules::Finding* about(const std::vector<std::size_t>& steps) const;
 
  private:

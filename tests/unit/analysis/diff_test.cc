@@ -149,6 +149,19 @@ TEST(Diff, EightAttentionsAreFused) {
   EXPECT_EQ(total(forward, "kernels").before.median - total(forward, "kernels").after.median, 422 - 333);
 }
 
+TEST(Diff, CitesAFindingOnlyForWorkThatItIsAbout) {
+  const Diff diff = compare_real("sdpa_math", "sdpa_flash");
+  // Two kernels of one name: the safe softmax's, and the mask's.
+  std::vector<std::string> rules;
+  for (const Item& item : diff.forwards.at(0).items) {
+    if (item.kind != ItemKind::vanished || item.family != "where") continue;
+    EXPECT_EQ(item.calls, 1);
+    ASSERT_FALSE(item.reasons.empty());
+    rules.push_back(item.reasons[0].rule);
+  }
+  EXPECT_THAT(rules, testing::UnorderedElementsAre("safe_softmax", "mask_rebuilt"));
+}
+
 TEST(Diff, ATraceDoesNotDifferFromItself) {
   for (const char* name : {"naive", "naive_inplace", "sdpa_math", "sdpa_cudnn", "contiguous_copies",
                            "launch_bound", "llama_sdpa_prefill", "llama_train", "train_sdpa_flash"}) {
