@@ -132,6 +132,7 @@ base::Result<Presentation> Presentation::from(const Arguments& arguments) {
   presentation.style_.width = output_width(presentation.output_ == "-");
   presentation.style_.unicode = unicode_terminal();
   presentation.style_.top = static_cast<int>(top);
+  presentation.style_.top_given = arguments.has("--top");
   presentation.style_.full_names = arguments.has("--full-names");
   return presentation;
 }

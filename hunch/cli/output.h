@@ -13,7 +13,7 @@
 namespace hunch::cli {
 
 inline constexpr std::array<Option, 3> kOutputOptions = {{
-    {"--format", "-f", "FORMAT", "text (default) or json", false},
+    {"--format", "-f", "FORMAT", "text (default), json, csv or markdown", false},
     {"--output", "-o", "FILE", "write there instead of standard output", false},
     {"--color", "", "WHEN", "auto (default), always or never", false},
 }};

@@ -12,6 +12,7 @@
 
 #include "hunch/base/check.h"
 #include "hunch/base/strings.h"
+#include "hunch/cli/fail_on.h"
 #include "hunch/cli/output.h"
 #include "hunch/cli/pipeline.h"
 #include "hunch/cli/progress.h"
@@ -28,8 +29,10 @@ namespace {
 using base::Result;
 using base::Status;
 
-constexpr std::array<Option, 1> kTop = {
-    {{"--top", "-n", "COUNT", "findings told of each variant (20); 0 tells all", false}}};
+constexpr std::array<Option, 2> kReportOptions = {{
+    {"--top", "-n", "COUNT", "findings told of each variant (20); 0 tells all", false},
+    {"--fail-on", "", "RULES", "exit 1 where one of these rules has a finding; any: whatever rule", true},
+}};
 
 Status make_folder(const std::string& path) {
   std::error_code reason;
@@ -147,6 +150,7 @@ Result<std::vector<Ran>> record_all(const RunPlan& plan, tensor::Device& device)
 Result<int> execute(const Arguments& arguments) {
   HUNCH_ASSIGN(const RunPlan plan, plan_of(arguments));
   HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
+  HUNCH_ASSIGN(const FailOn fail_on, FailOn::from(arguments));
   if (!plan.trace_dir.empty()) HUNCH_RETURN_IF_ERROR(make_folder(plan.trace_dir));
   tensor::CpuDevice device(plan.threads);
   HUNCH_ASSIGN(const std::vector<Ran> all, record_all(plan, device));
@@ -164,7 +168,13 @@ Result<int> execute(const Arguments& arguments) {
   }
   HUNCH_RETURN_IF_ERROR(presentation.show(report));
   // The shipped guesses miss on purpose; a guess of the user's own that misses is a failed test.
-  return missed && plan.guess ? kMissed : kFine;
+  bool failed = missed && plan.guess;
+  for (const report::VariantRow& row : report.variants) {
+    std::vector<analysis::rules::Finding> findings;
+    for (const auto& each : row.findings) findings.push_back(each.finding);
+    if (fail_on.tell(findings, row.name)) failed = true;
+  }
+  return failed ? kMissed : kFine;
 }
 
 // The end of help: what a run is, and the variants that there are.
@@ -195,7 +205,7 @@ const Command& run_command() {
       "hunch run --variant naive --guess 'kernels=5 memcpy=0'",
       "hunch run [OPTIONS]",
       kDetails,
-      {kRunOptions, kTop, kOutputOptions},
+      {kRunOptions, kReportOptions, kOutputOptions},
       execute,
   };
   return kCommand;

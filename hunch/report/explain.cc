@@ -263,10 +263,12 @@ std::vector<KernelRow> kernel_rows(const Analysis& analysis, const Forward& forw
   return group(analysis, forward).rows;
 }
 
-ExplainReport explain(const Analysis& analysis, const std::vector<analysis::rules::Finding>& findings) {
+ExplainReport explain(const Analysis& analysis, const std::vector<analysis::rules::Finding>& findings,
+                      Per per) {
   const Trace& trace = *analysis.trace;
   const Window window = window_of(trace);
   ExplainReport report;
+  report.per = per;
   report.trace.source = trace.source;
   report.trace.format = trace.format;
   report.trace.device = device_text(trace);
@@ -277,6 +279,8 @@ ExplainReport explain(const Analysis& analysis, const std::vector<analysis::rule
     Grouped grouped = group(analysis, forward);
     ForwardRow row = forward_row(forward);
     row.sequence = steps_of(analysis, forward, grouped, report.kernels.size());
+    row.accounting = accounting_row(analysis, forward);
+    split(analysis, forward, per, row);
     report.forwards.push_back(std::move(row));
     for (KernelRow& kernel : grouped.rows) report.kernels.push_back(std::move(kernel));
   }

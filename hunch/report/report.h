@@ -38,6 +38,36 @@ struct Step {        // one device event of a forward, in launch order
   std::size_t row = 0;  // its row in ExplainReport::kernels: registers, block, occupancy
 };
 
+// A part of a run's wall time.
+struct AccountingPart {
+  std::string name;  // "kernel", "memcpy", "memset", then the parts of analysis/accounting.h but "busy"
+  std::string what;  // one clause for people
+  Ns ns = 0;
+};
+
+// Where the wall time of one run went; the parts add up to it, to the nanosecond. Work that overlaps counts
+// once: as a kernel where any runs, else as a copy, else as a memset.
+struct AccountingRow {
+  int64_t run = 0;  // from 1: the run with the median wall time
+  Ns wall_ns = 0;
+  Ns sum_ns = 0;                                               // of the parts, added up here
+  Ns kernel_sum_ns = 0, memcpy_sum_ns = 0, memset_sum_ns = 0;  // durations as recorded, overlaps in each
+  Ns overlap_ns = 0;                                           // these sums less the time the device was busy
+  std::vector<AccountingPart> parts;                           // all, also those of 0 ns
+};
+
+// How a forward is split up on request.
+enum class Per { none, op, layer, step };
+std::string_view name_of(Per per);  // "none", "op", "layer", "step"
+
+struct PerRow {
+  std::string name;              // the outermost op (empty: no op launched it), the layer, "run 2"
+  std::optional<int64_t> calls;  // op: calls of it that launched work
+  int64_t kernels = 0, memcpy = 0, memset = 0;
+  Ns device_ns = 0;
+  std::optional<Ns> host_ns, busy_ns;  // step
+};
+
 struct ForwardRow {
   std::string range;
   std::string found_by;  // "annotation", "step", "whole trace"
@@ -45,7 +75,12 @@ struct ForwardRow {
   Spread kernels, memcpy, memset, device_ns, busy_ns, host_ns;
   std::optional<Spread> peak_bytes;
   std::string backend;
-  std::vector<Step> sequence;  // of the first run
+  std::vector<Step> sequence;               // of the first run
+  std::optional<AccountingRow> accounting;  // nothing: a run without any time of its own
+  // By op or layer, of the run of `per_run`, whose rows add up to it; or a row a run.
+  std::vector<PerRow> per;
+  int64_t per_run = 0;    // from 1; 0: all runs
+  std::string layers_by;  // "module", "repetition", "none": how layers were found
 };
 
 struct OccupancyCell {
@@ -114,6 +149,7 @@ struct ExplainReport {
   std::vector<KernelRow> kernels;
   std::vector<FindingRow> findings;
   Statistics statistics;
+  Per per = Per::none;
 };
 
 struct VariantRow {
@@ -177,12 +213,11 @@ struct DiffReport {
   std::vector<DiffFailure> failures;
 };
 
-using Document =
-    std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport>;
+using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport>;
 
 // The trace as a report. Everything is copied: the analysis need not outlive it.
 ExplainReport explain(const analysis::Analysis& analysis,
-                      const std::vector<analysis::rules::Finding>& findings);
+                      const std::vector<analysis::rules::Finding>& findings, Per per = Per::none);
 std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis,
                                      const std::vector<guess::Verdict>& verdicts);
 std::vector<FindingRow> finding_rows(const analysis::Analysis& analysis,
@@ -201,12 +236,19 @@ ForwardRow forward_row(const analysis::Forward& forward);
 // The forward's device work, grouped, the most time first.
 std::vector<KernelRow> kernel_rows(const analysis::Analysis& analysis, const analysis::Forward& forward);
 
+// Which run has the median wall time, and where that time went. Nothing where there is no run.
+std::optional<AccountingRow> accounting_row(const analysis::Analysis& analysis,
+                                            const analysis::Forward& forward);
+// Fills `per`, `per_run` and `layers_by`.
+void split(const analysis::Analysis& analysis, const analysis::Forward& forward, Per per, ForwardRow& row);
+
 // How to draw; set from flags and the terminal.
 struct Style {
   int width = 100;  // columns
   bool color = false;
   bool unicode = true;
   int top = 20;             // rows of long tables; 0: all
+  bool top_given = false;   // asked for: then formats for programs cut their tables too
   bool full_names = false;  // kernels as the trace names them, below the readable names
 };
 

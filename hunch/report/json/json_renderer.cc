@@ -138,7 +138,50 @@ void sequence(Writer& writer, const std::vector<Step>& steps) {
   writer.end_array();
 }
 
-void forward(Writer& writer, const ForwardRow& row) {
+void accounting(Writer& writer, const std::optional<AccountingRow>& row) {
+  writer.key("accounting");
+  if (!row) {
+    writer.null();
+    return;
+  }
+  writer.begin_object();
+  writer.field("run", row->run);
+  for (const AccountingPart& part : row->parts) writer.field(part.name + "_ns", part.ns);
+  writer.field("sum_ns", row->sum_ns);
+  writer.field("wall_ns", row->wall_ns);
+  writer.field("kernel_sum_ns", row->kernel_sum_ns);
+  writer.field("memcpy_sum_ns", row->memcpy_sum_ns);
+  writer.field("memset_sum_ns", row->memset_sum_ns);
+  writer.field("overlap_ns", row->overlap_ns);
+  writer.end_object();
+}
+
+void split_up(Writer& writer, const ForwardRow& forward, Per per) {
+  if (per == Per::none) return;
+  writer.key("per");
+  writer.begin_object();
+  writer.field("by", name_of(per));
+  optional(writer, "run", forward.per_run > 0 ? std::optional<int64_t>(forward.per_run) : std::nullopt);
+  if (per == Per::layer) writer.field("layers_by", forward.layers_by);
+  writer.key("rows");
+  writer.begin_array();
+  for (const PerRow& row : forward.per) {
+    writer.begin_object(true);
+    told(writer, "name", row.name);
+    if (row.calls) writer.field("calls", *row.calls);
+    writer.field("kernels", row.kernels);
+    writer.field("memcpy", row.memcpy);
+    writer.field("memset", row.memset);
+    writer.field("device_ns", row.device_ns);
+    if (row.host_ns) writer.field("host_ns", *row.host_ns);
+    if (row.busy_ns) writer.field("busy_ns", *row.busy_ns);
+    writer.end_object();
+  }
+  writer.end_array();
+  writer.end_object();
+}
+
+void forward(Writer& writer, const ForwardRow& row, Per per) {
   writer.begin_object();
   writer.field("range", row.range);
   writer.field("runs", row.runs);
@@ -152,6 +195,8 @@ void forward(Writer& writer, const ForwardRow& row) {
   writer.field("found_by", row.found_by);
   spread(writer, "busy_ns", row.busy_ns);
   spread(writer, "peak_bytes", row.peak_bytes);
+  accounting(writer, row.accounting);
+  split_up(writer, row, per);
   writer.end_object();
 }
 
@@ -209,7 +254,7 @@ std::string render(const ExplainReport& report) {
     writer.end_object();
     writer.key("forwards");
     writer.begin_array();
-    for (const ForwardRow& row : report.forwards) forward(writer, row);
+    for (const ForwardRow& row : report.forwards) forward(writer, row, report.per);
     writer.end_array();
     writer.key("kernels");
     writer.begin_array();

@@ -161,6 +161,88 @@ void long_sequence(std::string& out, const Style& style, const ExplainReport& re
   }
 }
 
+// Where the wall time went, with the sum: parts of nothing are left out, the sum is of all.
+void accounting_block(std::string& out, const Style& style, const ForwardRow& forward) {
+  if (!forward.accounting) return;
+  const AccountingRow& account = *forward.accounting;
+  out += '\n';
+  const std::string which =
+      forward.runs > 1 ? fmt::format(" of run {} of {}, the median", account.run, forward.runs) : "";
+  paragraph(out, style, 2, fmt::format("Wall time{}:", which), Ink::dim);
+  Table table({{"part", Align::left, 9},
+               {"ns", Align::right, 8},
+               {"share", Align::right, 7},
+               {"what", Align::left, 6, 24}},
+              2);
+  for (const AccountingPart& part : account.parts)
+    if (part.ns > 0)
+      table.add({{part.name, Ink::plain},
+                 {base::format_count(part.ns), Ink::plain},
+                 {share_text(part.ns, account.wall_ns), Ink::plain},
+                 {part.what, Ink::dim}});
+  table.add({{"sum", Ink::bold},
+             {base::format_count(account.sum_ns), Ink::bold},
+             {share_text(account.sum_ns, account.wall_ns), Ink::plain},
+             {fmt::format("wall time {} ns", base::format_count(account.wall_ns)), Ink::dim}});
+  table.render(style, out);
+  if (account.overlap_ns > 0)
+    paragraph(out, style, 2,
+              fmt::format("Work that overlapped counts once: {} ns less than the durations added up.",
+                          base::format_count(account.overlap_ns)),
+              Ink::dim);
+}
+
+void per_table(std::string& out, const Style& style, const ForwardRow& forward, Per per) {
+  if (forward.per.empty()) {
+    if (per == Per::layer) paragraph(out, style, 2, "No layers: nothing in it repeats.", Ink::dim);
+    return;
+  }
+  if (per == Per::layer)
+    paragraph(
+        out, style, 2,
+        fmt::format("Layers found by {}, run {} of {}:", forward.layers_by, forward.per_run, forward.runs),
+        Ink::dim);
+  if (per == Per::op && forward.runs > 1)
+    paragraph(out, style, 2, fmt::format("Run {} of {}, the median:", forward.per_run, forward.runs),
+              Ink::dim);
+  Ns total = 0;
+  for (const PerRow& row : forward.per) total += row.device_ns;
+  Table table({{std::string(name_of(per)), Align::left, 10, 14},
+               {"calls", Align::right, 8},
+               {"kernels", Align::right, 7},
+               {"copies", Align::right, 4},
+               {"memsets", Align::right, 3},
+               {"device time", Align::right, 9},
+               {"share", Align::right, 6},
+               {"busy", Align::right, 5},
+               {"host time", Align::right, 5}},
+              2);
+  const auto count = [](int64_t value) { return value > 0 ? base::format_count(value) : std::string(); };
+  const auto time = [](const std::optional<Ns>& value) { return value ? base::format_ns(*value) : ""; };
+  const std::size_t shown =
+      style.top > 0 ? std::min(forward.per.size(), static_cast<std::size_t>(style.top)) : forward.per.size();
+  for (std::size_t i = 0; i < shown; ++i) {
+    const PerRow& row = forward.per[i];
+    table.add({{row.name.empty() ? "(no op)" : std::string(short_op(row.name)), Ink::plain},
+               {row.calls ? base::format_count(*row.calls) : "", Ink::plain},
+               {base::format_count(row.kernels), Ink::plain},
+               {count(row.memcpy), Ink::plain},
+               {count(row.memset), Ink::plain},
+               {base::format_ns(row.device_ns), Ink::plain},
+               {per == Per::step ? "" : share_text(row.device_ns, total), Ink::plain},
+               {time(row.busy_ns), Ink::plain},
+               {time(row.host_ns), Ink::plain}});
+  }
+  table.render(style, out);
+  if (shown == forward.per.size()) return;
+  Ns rest = 0;
+  for (std::size_t i = shown; i < forward.per.size(); ++i) rest += forward.per[i].device_ns;
+  paragraph(
+      out, style, 2,
+      fmt::format("and {} more: {}; --top 0 shows all", forward.per.size() - shown, base::format_ns(rest)),
+      Ink::dim);
+}
+
 void forward_block(std::string& out, const Style& style, const ExplainReport& report,
                    const ForwardRow& forward) {
   out += '\n';
@@ -178,6 +260,12 @@ void forward_block(std::string& out, const Style& style, const ExplainReport& re
   if (forward.peak_bytes) put("peak memory", bytes_text(*forward.peak_bytes));
   put("attention", forward.backend.empty() ? "none recognised" : forward.backend);
   if (forward.found_by != "annotation") put("found by", forward.found_by);
+  accounting_block(out, style, forward);
+  if (report.per != Per::none) {
+    out += '\n';
+    per_table(out, style, forward, report.per);
+    return;
+  }
   if (forward.sequence.empty()) return;
   out += '\n';
   const bool differ = !forward.kernels.same() || !forward.memcpy.same() || !forward.memset.same();
