@@ -260,7 +260,7 @@ const std::vector<Metric>& table() {
       {"peak_memory",
        ValueKind::bytes,
        "device memory in use above the forward's start, at its highest",
-       {"unfused_attention", "hidden_copy"},
+       {},
        peak_memory},
   };
   return kMetrics;
