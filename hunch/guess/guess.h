@@ -50,6 +50,7 @@ struct Reference {
   const analysis::Analysis* analysis = nullptr;  // its first forward counts
 };
 
+// Counts must hold in every run of the range, times by their median.
 // Misses first, the most surprising on top; then what could not be judged, then what holds. A name in a
 // bound is looked up in `others` first, then among the trace's own ranges; unknown where neither has it.
 // Error: usage, where a range does not exist or must be named.

@@ -64,8 +64,8 @@ Measurement host_time(const Analysis&, const Forward&, const ForwardRun& run) {
 // The innermost op that was open when memory in use first stood at its highest in this run, or the range.
 EventId peak_op(const Analysis& a, const ForwardRun& run) {
   const trace::Trace& t = *a.trace;
-  const trace::Ns start = run.range == analysis::kNone ? INT64_MIN : t.start[run.range];
-  const trace::Ns end = run.range == analysis::kNone ? INT64_MAX : t.end(run.range);
+  const trace::Ns start = run.host_start;
+  const trace::Ns end = run.host_end;
   const trace::MemoryEvent* highest = nullptr;
   for (const auto& event : t.memory)
     if (event.time >= start && event.time <= end && event.device >= 0 &&

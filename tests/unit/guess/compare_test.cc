@@ -67,14 +67,18 @@ class TraceMaker {
       host(EventKind::runtime_call, "cudaMemsetAsync", t + 31000, 1000, id(4));
       host(EventKind::op, "aten::matmul", t + 33000, 5000);
       host(EventKind::runtime_call, "cudaLaunchKernel", t + 34000, 1000, id(5));
-      device(EventKind::kernel, "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_kernel",
+      device(EventKind::kernel,
+             "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_"
+             "kernel",
              t + 60000, 5000, id(1));
       device(EventKind::memcpy, "Memcpy DtoD (Device -> Device)", t + 66000, 2000, id(2));
       device(EventKind::kernel,
              "void at::native::vectorized_elementwise_kernel<4, at::native::masked_fill_kernel>()", t + 70000,
              1000, id(3));
       device(EventKind::memset, "Memset (Device)", t + 72000, 500, id(4));
-      device(EventKind::kernel, "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_kernel",
+      device(EventKind::kernel,
+             "sm80_xmma_gemm_bf16bf16_bf16f32_f32_tn_n_tilesize128x128x32_stage4_warpsize2x2x1_tensor16x8x16_"
+             "kernel",
              t + 73000, 4000, id(5));
     }
     return builder_.finish();
@@ -147,6 +151,32 @@ TEST_F(Compare, SaysWhyItCannotJudge) {
   const auto reference = judge("device_time='< naive'");
   EXPECT_EQ(reference.outcome, Outcome::unknown);
   EXPECT_NE(reference.why.find("naive"), std::string::npos);
+}
+
+TEST(CompareRuns, JudgesTimesByTheirMedianAndCountsInEveryRun) {
+  TraceMaker maker;
+  for (int run = 0; run < 3; ++run) {
+    const int64_t t = run * 100000;
+    const auto id = static_cast<uint64_t>(run + 1);
+    maker.host(EventKind::annotation, "fwd", t, 50000);
+    maker.host(EventKind::runtime_call, "cudaLaunchKernel", t + 1000, 1000, id);
+    maker.device(EventKind::kernel, "softmax_warp_forward", t + 60000, run == 1 ? 9000 : 2000, id);
+    if (run == 2) {
+      maker.host(EventKind::runtime_call, "cudaMemsetAsync", t + 3000, 1000, 10);
+      maker.device(EventKind::memset, "Memset (Device)", t + 70000, 1, 10);
+    }
+  }
+  const auto trace = maker.builder_.finish();
+  const auto analysis = analysis::analyze(trace);
+  const auto guess = parse_guess_words("device_time='<= 2001 ns' memset=0 host_time='< 50 us'");
+  ASSERT_TRUE(guess);
+  const auto verdicts = compare(*guess, analysis, {});
+  ASSERT_TRUE(verdicts);
+  ASSERT_EQ(verdicts->size(), 3u);
+  for (const auto& verdict : *verdicts)
+    EXPECT_EQ(verdict.outcome, verdict.metric == "device_time" ? Outcome::holds : Outcome::misses)
+        << verdict.metric;
+  EXPECT_EQ(verdicts->back().seen, "2.00 us (2.00 us..9.00 us)");
 }
 
 TEST_F(Compare, ReferencesOtherTraces) {
