@@ -3,6 +3,7 @@
 #include "hunch/report/json/json_renderer.h"
 
 #include <cmath>
+#include <map>
 
 #include "hunch/report/json/json_writer.h"
 
@@ -238,7 +239,8 @@ void statistics(Writer& writer, const Statistics& numbers) {
   writer.end_object();
 }
 
-std::string render(const ExplainReport& report) {
+// Kernels are whole unless --top was given.
+std::string render(const ExplainReport& report, const Style& style) {
   return whole([&](Writer& writer) {
     writer.key("trace");
     writer.begin_object();
@@ -258,7 +260,9 @@ std::string render(const ExplainReport& report) {
     writer.end_array();
     writer.key("kernels");
     writer.begin_array();
-    for (const KernelRow& row : report.kernels) kernel(writer, row);
+    std::map<std::string_view, int> shown;
+    for (const KernelRow& row : report.kernels)
+      if (!style.top_given || style.top == 0 || shown[row.range]++ < style.top) kernel(writer, row);
     writer.end_array();
     findings(writer, report.findings);
     statistics(writer, report.statistics);
@@ -363,11 +367,13 @@ std::string render(const NameReport& report) {
   });
 }
 
+std::string render(const ExplainReport& report) { return render(report, {}); }
 std::string render(const DiffReport& report) { return render_diff(report); }
 
 }  // namespace
 
-std::string JsonRenderer::render(const Document& document, const Style&) const {
+std::string JsonRenderer::render(const Document& document, const Style& style) const {
+  if (const auto* explained = std::get_if<ExplainReport>(&document)) return json::render(*explained, style);
   return std::visit([](const auto& report) { return json::render(report); }, document);
 }
 
