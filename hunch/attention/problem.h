@@ -53,10 +53,10 @@ struct Call {
   tensor::Tensor query, key, value;
   std::optional<tensor::Tensor> mask;  // broadcastable to [batch, heads, length, kv_length]; bool: true
                                        // attends; f32, bf16 or f16: added to the scaled scores
-  bool is_causal = false;       // top-left: query i attends to keys 0..i; not together with mask
-  std::optional<double> scale;  // 1/sqrt(head_dim) where not given; 0 and negative are valid
-  bool enable_gqa = false;      // kv_heads may divide heads
-  bool want_lse = false;        // also return log-sum-exp [batch, heads, length], f32, -inf for empty rows
+  bool is_causal = false;              // top-left: query i attends to keys 0..i; not together with mask
+  std::optional<double> scale;         // 1/sqrt(head_dim) where not given; 0 and negative are valid
+  bool enable_gqa = false;             // kv_heads may divide heads
+  bool want_lse = false;  // also return log-sum-exp [batch, heads, length], f32, -inf for empty rows
 
   double effective_scale() const;
 };

@@ -72,7 +72,9 @@ std::string general_help() {
   for (const Command* command : commands())
     report::terminal::labelled(out, plain_style(), 2, command->name, 10, command->summary);
   out += "\nResults go to standard output, all else to standard error; '-' is a standard stream.\n";
-  out += "Exit status: 0 fine; 1 a guess missed or a --fail-on condition holds; 2 usage, bad\ninput or environment.\n";
+  out +=
+      "Exit status: 0 fine; 1 a guess missed or a --fail-on condition holds; 2 usage, bad\ninput or "
+      "environment.\n";
   out += "\n'hunch help VERB' tells more; 'hunch --version' tells the version.\n";
   return out;
 }

@@ -20,5 +20,6 @@ int main(int argc, char** argv) {
   }
   for (const auto& verdict : *verdicts)
     std::printf("%s: %s expected %s, seen %s, %s\n", verdict.range.c_str(), verdict.metric.c_str(),
-                verdict.expected.c_str(), verdict.seen.c_str(), std::string(name_of(verdict.outcome)).c_str());
+                verdict.expected.c_str(), verdict.seen.c_str(),
+                std::string(name_of(verdict.outcome)).c_str());
 }

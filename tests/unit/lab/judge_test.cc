@@ -108,8 +108,9 @@ TEST(Judge, TakesMasksOfEveryRank) {
   CpuDevice device(2);
   const attention::Problem large = problem(3, 8, 168, 32, MaskKind::none);
   Call call = attention::make_call(device, large, 3);
-  for (const tensor::Shape& shape : {tensor::Shape{168}, tensor::Shape{8, 1, 168}, tensor::Shape{3, 1, 1, 168},
-                                    tensor::Shape{3, 8, 168, 1}, tensor::Shape{1, 8, 168, 168}}) {
+  for (const tensor::Shape& shape :
+       {tensor::Shape{168}, tensor::Shape{8, 1, 168}, tensor::Shape{3, 1, 1, 168},
+        tensor::Shape{3, 8, 168, 1}, tensor::Shape{1, 8, 168, 168}}) {
     std::vector<float> bias(static_cast<std::size_t>(shape.numel()));
     for (std::size_t i = 0; i < bias.size(); ++i) bias[i] = static_cast<float>(i % 17) * 0.25F - 2.0F;
     call.mask = Tensor::from_floats(device, DType::f32, shape, bias);
