@@ -55,9 +55,14 @@ class CliTest : public testing::Test {
   static std::string trace(const std::string& name) { return std::string(HUNCH_TEST_DATA "/traces/") + name; }
 
   // NAME=VALUE pairs are added to the environment. Standard input is `input`. Output goes to pipes'
-  // stand-ins, files: never a terminal.
-  Outcome hunch(const std::vector<std::string>& words, const std::vector<std::string>& environment = {},
+  // stand-ins, files: never a terminal. Lines are wide unless COLUMNS is given, so that no test depends on
+  // where the paths of this checkout make them wrap.
+  Outcome hunch(const std::vector<std::string>& words, std::vector<std::string> environment = {},
                 const std::string& input = {}) const {
+    const bool width_given = std::any_of(environment.begin(), environment.end(), [](const std::string& pair) {
+      return pair.starts_with("COLUMNS=");
+    });
+    if (!width_given) environment.emplace_back("COLUMNS=400");
     const auto in = folder_ / ".stdin", out = folder_ / ".stdout", err = folder_ / ".stderr";
     write_file(in, input);
     const pid_t child = ::fork();
