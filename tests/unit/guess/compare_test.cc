@@ -153,6 +153,39 @@ TEST_F(Compare, SaysWhyItCannotJudge) {
   EXPECT_NE(reference.why.find("naive"), std::string::npos);
 }
 
+TEST(CompareRuns, JudgesTheBackendAndTheMemoryPeak) {
+  TraceMaker maker;
+  maker.host(EventKind::annotation, "fwd", 0, 50000);
+  maker.host(EventKind::op, "aten::scaled_dot_product_attention", 1000, 40000);
+  maker.host(EventKind::op, "aten::_scaled_dot_product_flash_attention", 2000, 30000);
+  maker.host(EventKind::runtime_call, "cudaLaunchKernel", 9000, 1000, 1);
+  maker.device(
+      EventKind::kernel,
+      "void pytorch_flash::flash_fwd_kernel<pytorch_flash::Flash_fwd_kernel_traits<64, 128, 128, 4>>()",
+      60000, 5000, 1);
+  maker.builder_.add_memory({3000, maker.host_, 4096, 8192, 0});
+  maker.builder_.add_memory({40500, maker.host_, -1024, 7168, 0});
+  const auto trace = maker.builder_.finish();
+  const auto analysis = analysis::analyze(trace);
+  const auto judge = [&](const char* words) {
+    const auto verdicts = compare(*parse_guess_words(words), analysis, {});
+    EXPECT_TRUE(verdicts);
+    return verdicts->front();
+  };
+  EXPECT_EQ(judge("backend=flash").outcome, Outcome::holds);
+  const auto backend = judge("backend=cudnn");
+  EXPECT_EQ(backend.outcome, Outcome::misses);
+  EXPECT_EQ(backend.seen, "flash");
+  ASSERT_EQ(backend.events.size(), 1u);
+  EXPECT_EQ(trace.kind[backend.events[0]], EventKind::kernel);
+  EXPECT_EQ(judge("peak_memory='<= 4 KiB'").outcome, Outcome::holds);
+  const auto memory = judge("peak_memory='< 4 KiB'");
+  EXPECT_EQ(memory.outcome, Outcome::misses);
+  EXPECT_EQ(memory.seen, "4.00 KiB (reached in aten::_scaled_dot_product_flash_attention)");
+  ASSERT_EQ(memory.events.size(), 1u);
+  EXPECT_EQ(trace.name_of(memory.events[0]), "aten::_scaled_dot_product_flash_attention");
+}
+
 TEST(CompareRuns, JudgesTimesByTheirMedianAndCountsInEveryRun) {
   TraceMaker maker;
   for (int run = 0; run < 3; ++run) {
