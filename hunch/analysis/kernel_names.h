@@ -43,7 +43,7 @@ std::optional<Family> parse_family(std::string_view name);
 
 struct KernelFacts {
   Family family = Family::unknown;
-  std::string readable;  // short name for people: "flash forward 64x128x128 bf16"
+  std::string readable;  // short name for people: "flash forward 128x128x64 bf16"
   std::string provider;  // "pytorch", "cublas", "cudnn", "cutlass", "flash-attn", "triton", "hunch", ...;
                          // empty: not told
   std::string backend;   // attention only: "flash", "efficient", "cudnn", ...; empty: not told

@@ -11,7 +11,7 @@ namespace hunch::cli {
 std::span<const Command* const> commands();  // in the order of help
 const Command* find_command(std::string_view name);
 
-// "unknown verb 'explian' (try: did you mean 'explain'?)"
+// "unknown verb 'explian' (did you mean 'explain'?)"
 base::Error unknown_verb(std::string_view name);
 
 // Runs a whole command line, without the program's name. Returns the exit status; the one error line is

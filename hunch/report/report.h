@@ -70,7 +70,7 @@ struct PerRow {
 
 struct ForwardRow {
   std::string range;
-  std::string found_by;  // "annotation", "step", "whole trace"
+  std::string found_by;  // analysis::name_of(ForwardSource): "annotation", "step", ...
   int64_t runs = 0;
   Spread kernels, memcpy, memset, device_ns, busy_ns, host_ns;
   std::optional<Spread> peak_bytes;

@@ -100,7 +100,7 @@ struct MemoryEvent {
   Ns time = 0;
   uint32_t track = 0;
   int64_t delta_bytes = 0;
-  int64_t in_use_bytes = 0;
+  int64_t in_use_bytes = 0;  // -1: not said
   int32_t device = 0;
 };
 
