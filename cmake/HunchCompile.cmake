@@ -7,10 +7,13 @@ endif()
 
 add_library(hunch_compile INTERFACE)
 target_compile_features(hunch_compile INTERFACE cxx_std_20)
-target_compile_options(hunch_compile INTERFACE
-  -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion -Wnon-virtual-dtor -Woverloaded-virtual
-  -Wimplicit-fallthrough -Wno-psabi)
+target_compile_options(hunch_compile INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;\
+-Wconversion;-Wno-sign-conversion;-Wnon-virtual-dtor;-Woverloaded-virtual;-Wimplicit-fallthrough;-Wno-psabi>")
+# CMake 3.25 does not know which standards CUDA 13 has, so the flag is given by hand.
+target_compile_options(hunch_compile INTERFACE "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20;-Xcompiler=-Wall;\
+-Xcompiler=-Wextra;--expt-relaxed-constexpr;-Wno-deprecated-gpu-targets>")
 if(HUNCH_SANITIZE)
-  target_compile_options(hunch_compile INTERFACE -fsanitize=${HUNCH_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_compile_options(hunch_compile INTERFACE "$<$<COMPILE_LANGUAGE:CXX>:-fsanitize=${HUNCH_SANITIZE};\
+-fno-omit-frame-pointer;-fno-sanitize-recover=all>")
   target_link_options(hunch_compile INTERFACE -fsanitize=${HUNCH_SANITIZE})
 endif()

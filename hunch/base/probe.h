@@ -53,6 +53,10 @@ class Probe {
 
   // Device memory in use changed by `delta` bytes, to `in_use` bytes.
   virtual void memory(int64_t delta, int64_t in_use) = 0;
+
+  // True where the probe learns of launches, waits and device work from the device's own tracer (CUPTI): a
+  // CUDA device then reports none of them.
+  virtual bool traces_device() const { return false; }
 };
 
 // The probe that now listens, or null. Spans and launches of any thread go to it.

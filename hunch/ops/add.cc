@@ -1,7 +1,6 @@
 // add: a + b, the float mask of attention scores. Host side: broadcasting, the wider dtype, dispatch.
 // f32 is wider than both 16-bit types, and they than bool; bf16 with f16 gives f32, which holds both.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 namespace {
@@ -19,7 +18,7 @@ Tensor add(const Tensor& a, const Tensor& b) {
   const DType dtype = wider(a.dtype(), b.dtype());
   HUNCH_CHECK(dtype != DType::boolean, "add of booleans");
   Tensor out = Tensor::empty(a.device(), dtype, broadcast_shape(a.shape(), b.shape()));
-  cpu::add(cpu_of(a.device()), out, a.expand(out.shape()), b.expand(out.shape()));
+  kernels_of(a.device()).add(out, a.expand(out.shape()), b.expand(out.shape()));
   return out;
 }
 

@@ -1,6 +1,5 @@
 // all: whether a whole row is true; an empty row is. Host side.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 
@@ -10,7 +9,7 @@ Tensor all(const Tensor& x) {
   Shape shape = x.shape();
   shape[-1] = 1;
   Tensor out = Tensor::empty(x.device(), DType::boolean, shape);
-  cpu::all(cpu_of(x.device()), out, x);
+  kernels_of(x.device()).all(out, x);
   return out;
 }
 

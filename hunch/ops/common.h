@@ -1,4 +1,4 @@
-// What the host sides of the ops share: the shapes' text for a span, and dispatch on the device's kind.
+// What the host sides of the ops share: the shapes' text for a span, and broadcasting.
 #pragma once
 
 #include <initializer_list>
@@ -6,8 +6,7 @@
 
 #include "hunch/base/check.h"
 #include "hunch/base/probe.h"
-#include "hunch/ops/ops.h"
-#include "hunch/tensor/cpu_device.h"
+#include "hunch/ops/kernels.h"
 
 namespace hunch::ops {
 
@@ -22,13 +21,6 @@ inline Shape broadcast_shape(const Shape& a, const Shape& b) {
   const Shape shape = Shape::broadcast(a, b, ok);
   HUNCH_CHECK(ok, "shapes that do not broadcast");
   return shape;
-}
-
-// The CPU device behind `device`. Kernels of other kinds of devices get their own branch before this.
-inline tensor::CpuDevice& cpu_of(Device& device) {
-  tensor::CpuDevice* cpu = device.as_cpu();
-  HUNCH_CHECK(cpu != nullptr, "this build has no kernel of this op for the tensor's device");
-  return *cpu;
 }
 
 }  // namespace hunch::ops

@@ -1,6 +1,5 @@
 // is_neg_inf: where x is -inf; SDPA's safe softmax asks it to find fully masked rows. Host side.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 
@@ -8,7 +7,7 @@ Tensor is_neg_inf(const Tensor& x) {
   const base::Span span(base::SpanKind::op, "hunch::is_neg_inf", span_dims({&x}));
   HUNCH_CHECK(x.dtype() != DType::boolean, "is_neg_inf of booleans");
   Tensor out = Tensor::empty(x.device(), DType::boolean, x.shape());
-  cpu::is_neg_inf(cpu_of(x.device()), out, x);
+  kernels_of(x.device()).is_neg_inf(out, x);
   return out;
 }
 

@@ -1,7 +1,6 @@
 // masked_fill and masked_fill_: a value where the mask is true. Host side. The form that returns a result
 // clones first, and that copy is the sixth piece of work that a five-op attention runs.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 
@@ -15,7 +14,7 @@ Tensor masked_fill(const Tensor& x, const Tensor& mask, double value) {
 void masked_fill_(const Tensor& x, const Tensor& mask, double value) {
   const base::Span span(base::SpanKind::op, "hunch::masked_fill_", span_dims({&x, &mask}));
   HUNCH_CHECK(mask.dtype() == DType::boolean, "the mask is boolean");
-  cpu::masked_fill(cpu_of(x.device()), x, mask.expand(x.shape()), value);
+  kernels_of(x.device()).masked_fill(x, mask.expand(x.shape()), value);
 }
 
 }  // namespace hunch::ops

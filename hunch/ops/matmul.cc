@@ -1,6 +1,5 @@
 // matmul: batched matrix product, batch dimensions broadcast. Host side: shapes, result, dispatch.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 namespace {
@@ -25,7 +24,8 @@ Tensor matmul(const Tensor& a, const Tensor& b) {
   HUNCH_CHECK(a.dtype() == b.dtype() && a.dtype() != DType::boolean, "two matrices of one float dtype");
   const Shape batch = broadcast_shape(batch_of(a), batch_of(b));
   Tensor out = Tensor::empty(a.device(), a.dtype(), with_matrix(batch, a.size(-2), b.size(-1)));
-  cpu::matmul(cpu_of(a.device()), out, a.expand(with_matrix(batch, a.size(-2), a.size(-1))),
+  kernels_of(a.device())
+      .matmul(out, a.expand(with_matrix(batch, a.size(-2), a.size(-1))),
               b.expand(with_matrix(batch, b.size(-2), b.size(-1))));
   return out;
 }

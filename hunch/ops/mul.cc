@@ -1,7 +1,6 @@
 // mul: x * factor, the scale of attention scores. Host side: result and dispatch.
 // The factor is rounded to float, the product once to x's dtype.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 
@@ -9,7 +8,7 @@ Tensor mul(const Tensor& x, double factor) {
   const base::Span span(base::SpanKind::op, "hunch::mul", span_dims({&x}));
   HUNCH_CHECK(x.dtype() != DType::boolean, "mul of booleans");
   Tensor out = Tensor::empty(x.device(), x.dtype(), x.shape());
-  cpu::mul(cpu_of(x.device()), out, x, factor);
+  kernels_of(x.device()).mul(out, x, factor);
   return out;
 }
 

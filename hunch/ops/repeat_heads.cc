@@ -1,7 +1,6 @@
 // repeat_heads: grouped key and value heads to full heads, by a copy. Host side.
 // A view with a repeated dimension, written out dense: [B, H, ...] -> [B, H, times (stride 0), ...] -> copy.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 
@@ -15,8 +14,7 @@ Tensor repeat_heads(const Tensor& x, int64_t times) {
     result.push_back(dim == 1 ? x.size(dim) * times : x.size(dim));
   }
   Tensor out = Tensor::empty(x.device(), x.dtype(), result);
-  cpu::copy(cpu_of(x.device()), out.view(repeated), x.unsqueeze(2).expand(repeated),
-            cpu::CopyName::repeat_heads);
+  kernels_of(x.device()).copy(out.view(repeated), x.unsqueeze(2).expand(repeated), CopyName::repeat_heads);
   return out;
 }
 

@@ -1,6 +1,5 @@
 // tril: keeps the diagonal and what lies below it; of ones it makes the causal mask. Host side.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 
@@ -8,7 +7,7 @@ Tensor tril(const Tensor& x) {
   const base::Span span(base::SpanKind::op, "hunch::tril", span_dims({&x}));
   HUNCH_CHECK(x.rank() >= 2, "a matrix in the last two dimensions");
   Tensor out = Tensor::empty(x.device(), x.dtype(), x.shape());
-  cpu::tril(cpu_of(x.device()), out, x);
+  kernels_of(x.device()).tril(out, x);
   return out;
 }
 

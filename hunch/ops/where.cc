@@ -1,6 +1,5 @@
 // where: condition ? a : b. Host side: all three broadcast to the result.
 #include "hunch/ops/common.h"
-#include "hunch/ops/kernels_cpu.h"
 
 namespace hunch::ops {
 
@@ -10,7 +9,7 @@ Tensor where(const Tensor& condition, const Tensor& a, const Tensor& b) {
               "a boolean, and two of one dtype");
   const Shape shape = broadcast_shape(condition.shape(), broadcast_shape(a.shape(), b.shape()));
   Tensor out = Tensor::empty(condition.device(), a.dtype(), shape);
-  cpu::where(cpu_of(out.device()), out, condition.expand(shape), a.expand(shape), b.expand(shape));
+  kernels_of(out.device()).where(out, condition.expand(shape), a.expand(shape), b.expand(shape));
   return out;
 }
 

@@ -32,6 +32,7 @@ struct MemoryStats {
 };
 
 class CpuDevice;
+class CudaDevice;
 
 class Device {
  public:
@@ -59,6 +60,7 @@ class Device {
   virtual void set_poison(bool on) = 0;
 
   virtual CpuDevice* as_cpu() { return nullptr; }
+  virtual CudaDevice* as_cuda() { return nullptr; }
 };
 
 }  // namespace hunch::tensor
