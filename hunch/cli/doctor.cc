@@ -13,6 +13,7 @@
 #include "hunch/base/strings.h"
 #include "hunch/base/thread_pool.h"
 #include "hunch/base/units.h"
+#include "hunch/cli/doctor_cuda.h"
 #include "hunch/cli/doctor_libraries.h"
 #include "hunch/cli/output.h"
 #include "hunch/cli/verbs.h"
@@ -61,15 +62,6 @@ void add_backends(std::vector<DoctorItem>& items, tensor::Device& device) {
   device.synchronize();
 }
 
-void add_gpu(std::vector<DoctorItem>& items) {
-  const bool driver = ::access("/dev/nvidiactl", F_OK) == 0;
-  items.push_back({"CUDA", "off",
-                   driver ? "this build has no CUDA device, though the machine has an NVIDIA driver"
-                          : "this build has no CUDA device; traces of one can be read"});
-  items.push_back({"cuDNN", "off", "not in this build"});
-  items.push_back({"PyTorch", "off", "not in this build; its profiler's traces can be read"});
-}
-
 void add_formats(std::vector<DoctorItem>& items) {
   std::vector<std::string> names;
   for (const auto* reader : formats::readers()) names.emplace_back(reader->name());
@@ -92,7 +84,8 @@ base::Result<int> execute(const Arguments& arguments) {
   tensor::CpuDevice device;
   add_machine(report.items, device);
   add_backends(report.items, device);
-  add_gpu(report.items);
+  for (DoctorItem& item : cuda_items()) report.items.push_back(std::move(item));
+  report.items.push_back({"PyTorch", "off", "not in this build; its profiler's traces can be read"});
   add_formats(report.items);
   for (DoctorItem& item : library_items()) report.items.push_back(std::move(item));
   char* here = ::getcwd(nullptr, 0);

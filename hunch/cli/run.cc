@@ -22,6 +22,7 @@
 #include "hunch/guess/shipped.h"
 #include "hunch/report/json/json_writer.h"
 #include "hunch/tensor/cpu_device.h"
+#include "hunch/tensor/cuda.h"
 
 namespace hunch::cli {
 namespace {
@@ -66,7 +67,7 @@ report::RunReport header_of(const RunPlan& plan, const tensor::Device& device) {
   const tensor::DeviceInfo& info = device.info();
   report::RunReport report;
   report.device_name = info.name;
-  report.device_kind = "cpu";
+  report.device_kind = info.kind == tensor::DeviceKind::cpu ? "cpu" : "cuda";
   report.device_features = info.features;
   report.threads = plan.threads;
   report.problem_text = plan.lab.problem.text();
@@ -131,6 +132,17 @@ Result<report::VariantRow> row_of(const RunPlan& plan, const Ran& ran,
   return row;
 }
 
+Result<std::unique_ptr<tensor::Device>> open_device(const RunPlan& plan) {
+  if (!plan.cuda_device) return std::make_unique<tensor::CpuDevice>(plan.threads);
+  auto device = tensor::open_cuda(*plan.cuda_device);
+  if (device) return device;
+  base::Error error = device.error();
+  error.message = fmt::format("--device cuda: {}", error.message);
+  error.remedy =
+      error.remedy.empty() ? "hunch doctor" : fmt::format("{}; hunch doctor tells more", error.remedy);
+  return base::fail(std::move(error));
+}
+
 Result<std::vector<Ran>> record_all(const RunPlan& plan, tensor::Device& device) {
   Progress progress("preparing ...");
   const auto told = [&](const std::string& what, int done, int total) {
@@ -152,13 +164,13 @@ Result<int> execute(const Arguments& arguments) {
   HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
   HUNCH_ASSIGN(const FailOn fail_on, FailOn::from(arguments));
   if (!plan.trace_dir.empty()) HUNCH_RETURN_IF_ERROR(make_folder(plan.trace_dir));
-  tensor::CpuDevice device(plan.threads);
-  HUNCH_ASSIGN(const std::vector<Ran> all, record_all(plan, device));
+  HUNCH_ASSIGN(const std::unique_ptr<tensor::Device> device, open_device(plan));
+  HUNCH_ASSIGN(const std::vector<Ran> all, record_all(plan, *device));
   // A bound may name another variant ("< naive"): each guess sees all recordings.
   std::vector<guess::Reference> others;
   for (const Ran& ran : all)
     if (ran.study != nullptr) others.push_back({ran.recording.variant, &ran.study->analysis});
-  report::RunReport report = header_of(plan, device);
+  report::RunReport report = header_of(plan, *device);
   bool missed = false;
   for (const Ran& ran : all) {
     HUNCH_ASSIGN(report::VariantRow row, row_of(plan, ran, others));

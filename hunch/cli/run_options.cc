@@ -21,11 +21,13 @@ using base::fail;
 using base::Result;
 using base::Status;
 
-// Finishes in seconds on two cores, its naive variants included.
+// On the CPU what finishes in seconds on two cores, its naive variants included; on a GPU enough to fill it.
 constexpr std::string_view kDefaultProblem = "1x8x512x64";
+constexpr std::string_view kDefaultCudaProblem = "8x16x1024x64";
 
 constexpr std::array<Option, 13> kOptions = {{
-    {"--problem", "-p", "SIZES", "batch x heads x length x head_dim (1x8x512x64)", false},
+    {"--problem", "-p", "SIZES", "batch x heads x length x head_dim (1x8x512x64; on a GPU 8x16x1024x64)",
+     false},
     {"--kv-heads", "", "COUNT", "key and value heads; divides the heads", false},
     {"--kv-length", "", "LENGTH", "length of key and value", false},
     {"--dtype", "", "TYPE", "f32, bf16 (default) or f16", false},
@@ -38,7 +40,7 @@ constexpr std::array<Option, 13> kOptions = {{
     {"--trace-dir", "", "DIR", "write each variant's trace there, as VARIANT.json.gz", false},
     {"--guess", "-g", "GUESS", "words or a TOML file, instead of the shipped guesses; a miss then exits 1",
      false},
-    {"--device", "", "NAME", "cpu (default)", false},
+    {"--device", "", "NAME", "cpu (default), cuda, or cuda:1 for the second GPU", false},
 }};
 
 Status rename(Status status, const std::string& option) {
@@ -54,8 +56,9 @@ std::vector<std::string_view> variant_names() {
   return names;
 }
 
-Result<attention::Problem> problem_of(const Arguments& arguments) {
-  const std::string sizes = arguments.text("--problem").value_or(std::string(kDefaultProblem));
+Result<attention::Problem> problem_of(const Arguments& arguments, bool on_gpu) {
+  const std::string sizes =
+      arguments.text("--problem").value_or(std::string(on_gpu ? kDefaultCudaProblem : kDefaultProblem));
   auto parsed = attention::parse_problem(sizes);
   if (!parsed) {
     base::Error error = parsed.error();
@@ -110,13 +113,20 @@ Result<std::vector<std::string>> variants_of(const Arguments& arguments) {
   return chosen;
 }
 
-Status check_device(const Arguments& arguments) {
+// The index of the GPU to run on, or none for the CPU. Whether it is there shows when it is opened.
+Result<std::optional<int>> device_of(const Arguments& arguments) {
   const std::string device = arguments.text("--device").value_or("cpu");
-  if (device == "cpu") return {};
-  if (device == "cuda" || device.rfind("cuda:", 0) == 0)
-    return fail(ErrorCode::environment, fmt::format("--device {}: this build has no CUDA", device),
-                "--device cpu; hunch doctor tells what this build has");
-  return fail(ErrorCode::usage, fmt::format("--device {}: unknown", device), "--device cpu");
+  if (device == "cpu") return std::optional<int>();
+  if (device == "cuda") return std::optional<int>(0);
+  constexpr std::string_view kPrefix = "cuda:";
+  if (device.rfind(kPrefix, 0) == 0) {
+    const auto index = base::parse_int(std::string_view(device).substr(kPrefix.size()));
+    if (index && *index >= 0 && *index < 1024) return std::optional<int>(static_cast<int>(*index));
+    return fail(ErrorCode::usage, fmt::format("--device {}: expected a number behind the colon", device),
+                "--device cuda:0");
+  }
+  return fail(ErrorCode::usage, fmt::format("--device {}: unknown", device),
+              "--device cpu, or --device cuda for a GPU");
 }
 
 // Ranges that a guess for `run` may name: the range of all variants, or a variant that runs.
@@ -151,8 +161,8 @@ Result<RunPlan> plan_of(const Arguments& arguments) {
     return fail(ErrorCode::usage, fmt::format("run: what is '{}'?", arguments.positionals.front()),
                 fmt::format("hunch run --problem {}", kDefaultProblem));
   RunPlan plan;
-  HUNCH_RETURN_IF_ERROR(check_device(arguments));
-  HUNCH_ASSIGN(plan.lab.problem, problem_of(arguments));
+  HUNCH_ASSIGN(plan.cuda_device, device_of(arguments));
+  HUNCH_ASSIGN(plan.lab.problem, problem_of(arguments, plan.cuda_device.has_value()));
   HUNCH_ASSIGN(plan.lab.variants, variants_of(arguments));
   if (const auto steps = arguments.text("--steps")) {
     auto schedule = record::parse_schedule(*steps);
@@ -165,7 +175,10 @@ Result<RunPlan> plan_of(const Arguments& arguments) {
   }
   HUNCH_ASSIGN(const int64_t threads,
                arguments.integer("--threads", base::ThreadPool::hardware_threads(), 1, 1024));
-  plan.threads = static_cast<int>(threads);
+  if (!plan.cuda_device)
+    plan.threads = static_cast<int>(threads);
+  else if (arguments.has("--threads"))
+    return fail(ErrorCode::usage, "--threads: a GPU has none to choose", "--device cpu, or no --threads");
   HUNCH_ASSIGN(const int64_t seed, arguments.integer("--seed", static_cast<int64_t>(plan.lab.seed), 0,
                                                      std::numeric_limits<int64_t>::max()));
   plan.lab.seed = static_cast<uint64_t>(seed);

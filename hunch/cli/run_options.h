@@ -16,7 +16,8 @@ inline constexpr std::string_view kForwardRange = "attn_fwd";
 
 struct RunPlan {
   lab::Options lab;
-  int threads = 1;
+  std::optional<int> cuda_device;     // its index; none: the CPU
+  int threads = 0;                    // of the CPU device; 0 on a GPU
   std::string trace_dir;              // empty: traces are not written
   std::optional<guess::Guess> guess;  // the user's, instead of the shipped ones
 };
