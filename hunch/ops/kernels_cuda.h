@@ -1,7 +1,7 @@
 // The kernels of CUDA devices, one file each (<op>_cuda.cu, matmul_cuda.cc): the same list, meanings and
-// roundings as kernels_cpu.h. Tensors are already broadcast to the result's shape, results are allocated. Each
-// launches exactly one kernel on the device's stream, or nothing where the result is empty. Sizes and offsets
-// are 64-bit. Only in builds with CUDA; plain types only, so that any code may include it.
+// roundings as kernels_cpu.h. Tensors are already broadcast to the result's shape, results are allocated.
+// Each launches exactly one kernel on the device's stream, or nothing where the result is empty. Sizes and
+// offsets are 64-bit. Only in builds with CUDA; plain types only, so that any code may include it.
 #pragma once
 
 #include <string>
@@ -31,5 +31,8 @@ void where(CudaDevice& cuda, const Tensor& out, const Tensor& condition, const T
 
 // Why there is no matmul on this machine and what to install; empty where cuBLASLt can be opened.
 std::string matmul_missing();
+// For measurements: matmul takes the proposal of that rank of cuBLASLt's heuristic from now on, or its last.
+// 0, the first, unless set.
+void set_matmul_choice(int rank);
 
 }  // namespace hunch::ops::cuda

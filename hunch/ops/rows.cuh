@@ -43,6 +43,7 @@ class Rows {
   __device__ __forceinline__ const std::byte* row(int64_t index) const {
     const std::byte* at = data_;
     const bool small = count_ < int64_t{1} << 31;
+#pragma unroll 1
     for (int dim = 0; dim + 1 < rank_; ++dim) {
       const int64_t next = small ? static_cast<int64_t>(divisor_[dim].divide(static_cast<uint32_t>(index)))
                                  : index / size_[dim];

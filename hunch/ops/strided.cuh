@@ -97,6 +97,7 @@ class Strided {
   __device__ __forceinline__ void locate(Index index, std::byte* (&at)[N]) const {
 #pragma unroll
     for (int k = 0; k < N; ++k) at[k] = data_[k];
+#pragma unroll 1
     for (int dim = 0; dim + 1 < rank_; ++dim) {
       Index next;
       if constexpr (sizeof(Index) == 4)
