@@ -12,7 +12,7 @@ packages=(
   # to build
   g++ cmake ninja-build make pkg-config ccache
   # libraries (ARCHITECTURE.md says why each)
-  libfmt-dev libcli11-dev libsimdjson-dev libdeflate-dev libtomlplusplus-dev libexpected-dev libhwy-dev libdnnl-dev
+  libfmt-dev libcli11-dev libsimdjson-dev libdeflate-dev libisal-dev libsqlite3-dev libtomlplusplus-dev libexpected-dev libhwy-dev libdnnl-dev
   ocl-icd-opencl-dev  # Debian's oneDNN is built with OpenCL, and its CMake package asks for it
   # to test
   libgtest-dev libgmock-dev python3

@@ -3,9 +3,11 @@
 #include "hunch/cli/doctor_libraries.h"
 
 #include <fmt/format.h>
+#include <isa-l.h>
 #include <libdeflate.h>
 #include <oneapi/dnnl/dnnl.h>
 #include <simdjson.h>
+#include <sqlite3.h>
 #include <CLI/Version.hpp>
 
 namespace hunch::cli {
@@ -18,7 +20,10 @@ std::vector<report::DoctorItem> library_items() {
       {"simdjson", "ok",
        fmt::format("{}, reads traces, kernel '{}'", SIMDJSON_STRINGIFY(SIMDJSON_VERSION),
                    simdjson::get_active_implementation()->name())},
-      {"libdeflate", "ok", fmt::format("{}, reads and writes gzip", LIBDEFLATE_VERSION_STRING)},
+      {"libdeflate", "ok", fmt::format("{}, writes gzip", LIBDEFLATE_VERSION_STRING)},
+      {"igzip", "ok",
+       fmt::format("{}.{}.{}, reads gzip", ISAL_MAJOR_VERSION, ISAL_MINOR_VERSION, ISAL_PATCH_VERSION)},
+      {"SQLite", "ok", fmt::format("{}, reads exports of Nsight Systems", sqlite3_libversion())},
       {"Highway", "ok", HUNCH_HIGHWAY_VERSION ", SIMD of the CPU kernels"},
       {"toml++", "ok", HUNCH_TOMLPLUSPLUS_VERSION ", reads guesses"},
       {"fmt", "ok", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100, FMT_VERSION % 100)},

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <optional>
 
 #include "hunch/base/mapped_file.h"
 #include "hunch/formats/chrome_json/chrome_json_reader.h"
@@ -18,53 +17,63 @@ const std::array<const Reader*, 1> kReaders = {&kChromeJson};
 
 constexpr std::size_t kSniffed = 4096;
 
-base::Result<trace::Trace> read_unpacked(std::string_view bytes, const std::string& name,
-                                         const ReadContext& context, trace::TraceBuilder& builder) {
-  if (bytes.empty())
+base::Error named(base::Error error, const std::string& name) {
+  error.file = name;
+  return error;
+}
+
+base::Status read_input(Input& input, const std::string& name, const ReadOptions& options,
+                        trace::TraceBuilder& builder) {
+  const std::string_view first = input.first(kSniffed).substr(0, kSniffed);
+  if (first.empty())
     return base::fail(base::Error{base::ErrorCode::parse, "the file is empty", name, 0,
                                   "record it again: its writer was stopped"});
-  const std::string_view first = bytes.substr(0, kSniffed);
   for (const Reader* reader : readers()) {
     if (!reader->sniff(first)) continue;
-    if (auto status = reader->read(bytes, builder, context); !status) {
-      base::Error error = status.error();
-      error.file = name;
-      return base::fail(std::move(error));
-    }
     builder.trace().source = name;
     builder.trace().format = reader->name();
-    return builder.finish();
+    if (auto status = reader->read(input, builder, options); !status)
+      return base::fail(named(status.error(), name));
+    return {};
   }
-  const Looks looks = looks_like(first);
+  const Looks looks = looks_like(first, name);
   return base::fail(base::Error{base::ErrorCode::parse,
                                 fmt::format("not a trace: it looks like {}", looks.kind), name, 0,
                                 std::string(looks.remedy)});
 }
 
-// `file` is the mapping that `bytes` come from, or null.
-base::Result<trace::Trace> read_any(std::string_view bytes, const std::string& name,
-                                    const ReadOptions& options, const base::MappedFile* file) {
+base::Result<trace::Trace> read_gzip(std::string_view bytes, const std::string& name,
+                                     const ReadOptions& options) {
+  auto opened = GunzipInput::open(bytes);
+  if (!opened) return base::fail(named(opened.error(), name));
+  GunzipInput& input = **opened;
   trace::TraceBuilder builder;
-  ReadContext context{options, {}};
-  if (!is_gzip(bytes)) {
-    if (file != nullptr) context.done_before = [file](std::size_t offset) { file->forget_before(offset); };
-    return read_unpacked(bytes, name, context, builder);
+  const base::Status read = read_input(input, name, options, builder);
+  // What is wrong with the gzip data explains what the reader met; salvaged, it is a warning.
+  if (const base::Status unpacked = input.drain(); !unpacked) {
+    const base::Error& error = unpacked.error();
+    if (!options.salvage || input.size() == 0 || error.code != base::ErrorCode::parse)
+      return base::fail(named(error, name));
+    builder.warn(fmt::format("byte {}: {}; what unpacks is read", error.byte.value_or(0), error.message));
   }
-  auto unpacked = gunzip(bytes);
-  if (!unpacked) {
-    base::Error error = unpacked.error();
-    error.file = name;
-    return base::fail(std::move(error));
-  }
-  if (unpacked->garbage() != 0)
-    builder.warn(fmt::format("{} bytes behind the gzip data are ignored", unpacked->garbage()));
-  auto trace = read_unpacked(unpacked->bytes(), name, context, builder);
-  if (!trace) {
-    base::Error error = trace.error();
+  if (!read) {
+    base::Error error = read.error();
     if (error.byte) error.message += " (the byte counts in the unpacked data)";
     return base::fail(std::move(error));
   }
-  return trace;
+  if (input.garbage() != 0)
+    builder.warn(fmt::format("{} bytes behind the gzip data are ignored", input.garbage()));
+  return builder.finish();
+}
+
+// `file` is the mapping that `bytes` come from, or null.
+base::Result<trace::Trace> read_any(std::string_view bytes, const std::string& name,
+                                    const ReadOptions& options, const base::MappedFile* file) {
+  if (is_gzip(bytes)) return read_gzip(bytes, name, options);
+  WholeInput input(bytes, file);
+  trace::TraceBuilder builder;
+  HUNCH_RETURN_IF_ERROR(read_input(input, name, options, builder));
+  return builder.finish();
 }
 
 }  // namespace

@@ -20,8 +20,6 @@ struct Magic {
 constexpr std::array kMagics = {
     Magic{"PK\x03\x04"sv, {"a zip archive", "unpack it and give the trace inside"}},
     Magic{"PK\x05\x06"sv, {"an empty zip archive", kGive}},
-    Magic{"SQLite format 3\0"sv,
-          {"an SQLite database, perhaps of Nsight Systems", "this build reads Chrome traces only"}},
     Magic{"\x28\xB5\x2F\xFD"sv, {"zstd-compressed", kUnpack}},
     Magic{"\xFD"
           "7zXZ"sv,
@@ -41,7 +39,11 @@ constexpr std::array kMagics = {
 
 }  // namespace
 
-Looks looks_like(std::string_view bytes) {
+Looks looks_like(std::string_view bytes, std::string_view name) {
+  for (const std::string_view end : {".nsys-rep"sv, ".qdrep"sv, ".qdstrm"sv})
+    if (name.size() > end.size() && name.substr(name.size() - end.size()) == end)
+      return {"a report of Nsight Systems that is not exported yet",
+              "export it: nsys export --type sqlite FILE, and give the .sqlite file"};
   for (const auto& magic : kMagics)
     if (bytes.substr(0, magic.bytes.size()) == magic.bytes) return magic.looks;
   if (bytes.size() > 262 && bytes.substr(257, 5) == "ustar") return {"a tar archive", kUnpack};

@@ -1,32 +1,24 @@
 // Reading: a format is a folder here and a line in formats.cc. sniff() looks at the first bytes only, never
-// at a file's name; read() fills a TraceBuilder. Compressed input is unpacked before a reader sees it.
+// at a file's name; read() fills a TraceBuilder. A reader sees compressed input unpacked, while it unpacks.
 #pragma once
 
-#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
 #include "hunch/base/result.h"
+#include "hunch/formats/input.h"
 #include "hunch/formats/writer.h"
 #include "hunch/trace/builder.h"
 
 namespace hunch::formats {
 
 struct ReadOptions {
-  // A file that ends in the middle of its events is an error; with salvage it is read up to there, with a
-  // warning.
+  // A file that ends in the middle of its events, or whose gzip data does, is an error; with salvage it is
+  // read up to there, with a warning.
   bool salvage = false;
   // Threads that read a large file; 0: as many as the machine grants. The Trace is the same for any number.
   int threads = 0;
-};
-
-// What a reader gets besides the bytes.
-struct ReadContext {
-  ReadOptions options;
-  // May be empty. A reader calls it now and then: bytes before `offset` are no longer needed, so that a
-  // mapped file need not stay in memory.
-  std::function<void(std::size_t offset)> done_before;
 };
 
 class Reader {
@@ -35,8 +27,7 @@ class Reader {
   virtual std::string_view name() const = 0;                   // "chrome_json"
   virtual bool sniff(std::string_view first_bytes) const = 0;  // up to 4 KiB
   // Errors: parse, with the byte; events that cannot be used are counted in the builder and are no error.
-  virtual base::Status read(std::string_view bytes, trace::TraceBuilder& builder,
-                            const ReadContext& context) const = 0;
+  virtual base::Status read(Input& input, trace::TraceBuilder& builder, const ReadOptions& options) const = 0;
 };
 
 std::span<const Reader* const> readers();

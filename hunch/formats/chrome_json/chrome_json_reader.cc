@@ -13,6 +13,7 @@
 namespace hunch::formats::chrome_json {
 namespace {
 
+constexpr std::size_t kHead = std::size_t{1} << 20;  // what stands before the events is seldom longer
 constexpr const char* kRemedy = "give it a trace as torch.profiler's export_chrome_trace or hunch writes it";
 
 base::Error parse_error(std::string message, std::size_t byte, std::string remedy) {
@@ -22,16 +23,22 @@ base::Error parse_error(std::string message, std::size_t byte, std::string remed
 // One reading of one file.
 class Reading {
  public:
-  Reading(std::string_view text, trace::TraceBuilder& builder, const ReadContext& context)
-      : text_(text), builder_(builder), context_(context), decoder_(builder), metadata_(builder) {}
+  Reading(Input& input, trace::TraceBuilder& builder, const ReadOptions& options)
+      : input_(input),
+        text_(input.first(kHead)),
+        builder_(builder),
+        options_(options),
+        decoder_(builder),
+        metadata_(builder) {}
 
   base::Status run() {
     constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
     std::size_t at = text_.substr(0, 3) == kByteOrderMark ? 3 : 0;
     at = skip_space(text_, at);
+    if (at >= text_.size() && grew()) at = skip_space(text_, at);
     if (at >= text_.size()) return base::fail(parse_error("no JSON in it, only white space", at, kRemedy));
     // Kineto spends about this much on an event; reserved and unused memory costs nothing.
-    const std::size_t events = text_.size() / 200;
+    const std::size_t events = input_.expected_size() / 200;
     builder_.reserve(events, events / 4, events / 2);
     if (text_[at] == '[') {
       HUNCH_RETURN_IF_ERROR(bare_array(at));
@@ -43,9 +50,22 @@ class Reading {
   }
 
  private:
+  void see_all() {
+    text_ = input_.all();
+    complete_ = true;
+  }
+
+  // Whether there was more to see than was seen so far; then all of it is.
+  bool grew() {
+    const std::size_t before = text_.size();
+    see_all();
+    return text_.size() > before;
+  }
+
   base::Status events(std::size_t bracket, bool top_level_array, std::size_t& behind) {
-    EventList list(text_, top_level_array, builder_, decoder_, context_);
+    EventList list(input_, top_level_array, builder_, decoder_, options_);
     HUNCH_ASSIGN(behind, list.read(bracket + 1));
+    see_all();
     list.finish();
     salvaged_ = list.salvaged();
     return {};
@@ -77,6 +97,7 @@ class Reading {
     while (true) {
       while (at < text_.size() && text_[at] == ',') at = skip_space(text_, at + 1);
       if (at < text_.size() && text_[at] == '}') break;
+      if (!complete_ && member_may_go_on(at) && grew()) continue;
       // A member: key, colon, value.
       const std::size_t key_end = at < text_.size() && text_[at] == '"' ? skip_string(text_, at) : kNowhere;
       const std::size_t colon = key_end == kNowhere ? kNowhere : skip_space(text_, key_end);
@@ -124,6 +145,21 @@ class Reading {
     return {};
   }
 
+  // Whether the member at `at` ends where what was seen so far does, or behind that.
+  bool member_may_go_on(std::size_t at) const {
+    if (at >= text_.size()) return true;
+    const std::size_t key_end = text_[at] == '"' ? skip_string(text_, at) : kNowhere;
+    if (key_end == kNowhere) return true;
+    const std::size_t colon = skip_space(text_, key_end);
+    if (colon >= text_.size()) return true;
+    if (text_[colon] != ':') return false;
+    const std::size_t value = skip_space(text_, colon + 1);
+    if (value >= text_.size()) return true;
+    if (text_.substr(at, key_end - at) == "\"traceEvents\"") return false;
+    const std::size_t end = skip_value(text_, value);
+    return end == kNowhere || skip_space(text_, end) >= text_.size();
+  }
+
   base::Error cut_error() const {
     return parse_error("the file ends before its list of events: it was cut", text_.size(),
                        "record it again");
@@ -132,6 +168,7 @@ class Reading {
   // Damage among the top-level members. Behind the events it costs only the members from there on; before
   // them, reading goes on at the events. kNowhere: nothing more to read.
   base::Result<std::size_t> around_damage(std::size_t at) {
+    see_all();
     if (found_events_) {
       const std::size_t base = text_.find("\"baseTimeNanoseconds\"", at);
       if (!metadata_.has_base_time() && base != std::string_view::npos) {
@@ -160,11 +197,13 @@ class Reading {
     return base::fail(parse_error("not JSON from here on, and no \"traceEvents\" behind it", at, kRemedy));
   }
 
-  std::string_view text_;
+  Input& input_;
+  std::string_view text_;  // what of it is there
   trace::TraceBuilder& builder_;
-  const ReadContext& context_;
+  const ReadOptions& options_;
   EventDecoder decoder_;
   Metadata metadata_;
+  bool complete_ = false;  // text_ is known to be all of it
   bool found_events_ = false;
   bool salvaged_ = false;  // nothing follows
 };
@@ -177,9 +216,9 @@ bool ChromeJsonReader::sniff(std::string_view first_bytes) const {
   return at < first_bytes.size() && (first_bytes[at] == '{' || first_bytes[at] == '[');
 }
 
-base::Status ChromeJsonReader::read(std::string_view bytes, trace::TraceBuilder& builder,
-                                    const ReadContext& context) const {
-  return Reading(bytes, builder, context).run();
+base::Status ChromeJsonReader::read(Input& input, trace::TraceBuilder& builder,
+                                    const ReadOptions& options) const {
+  return Reading(input, builder, options).run();
 }
 
 }  // namespace hunch::formats::chrome_json

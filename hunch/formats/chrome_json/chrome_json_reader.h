@@ -10,8 +10,7 @@ class ChromeJsonReader final : public Reader {
  public:
   std::string_view name() const override { return "chrome_json"; }
   bool sniff(std::string_view first_bytes) const override;
-  base::Status read(std::string_view bytes, trace::TraceBuilder& builder,
-                    const ReadContext& context) const override;
+  base::Status read(Input& input, trace::TraceBuilder& builder, const ReadOptions& options) const override;
 };
 
 }  // namespace hunch::formats::chrome_json

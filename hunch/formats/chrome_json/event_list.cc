@@ -19,21 +19,29 @@ constexpr uint64_t kDamageWarnings = 5;  // places named one by one; the rest is
 
 }  // namespace
 
-EventList::EventList(std::string_view text, bool top_level_array, trace::TraceBuilder& builder,
-                     EventDecoder& decoder, const ReadContext& context)
-    : text_(text),
+EventList::EventList(Input& input, bool top_level_array, trace::TraceBuilder& builder, EventDecoder& decoder,
+                     const ReadOptions& options)
+    : input_(input),
       top_level_array_(top_level_array),
       builder_(builder),
       decoder_(decoder),
-      context_(context),
+      options_(options),
       window_(decoder) {}
+
+bool EventList::grew(std::size_t to) {
+  const std::size_t before = text_.size();
+  text_ = input_.first(std::max(to, before + 1));
+  return text_.size() > before;
+}
 
 base::Result<std::size_t> EventList::read(std::size_t at) {
   std::size_t size = kWindow;
   while (true) {
     release(at);
+    text_ = input_.first(at + size + kWindow);
     at = skip_space(text_, at);
     while (at < text_.size() && text_[at] == ',') at = skip_space(text_, at + 1);
+    if (text_.size() - std::min(at, text_.size()) <= size && grew(at + size + kWindow)) continue;
     if (at >= text_.size()) return list_cut(at, false);
     if (text_[at] == ']') return at + 1;
     if (const std::size_t taken = take_in_parallel(at); taken != at) {
@@ -48,6 +56,7 @@ base::Result<std::size_t> EventList::read(std::size_t at) {
         size *= 2;
         continue;
       }
+      if (window_end == kNowhere) text_ = input_.all();
       window_end = std::min(window_end, text_.size());
     }
     const Step step = window_.take(text_, at, window_end);
@@ -58,6 +67,7 @@ base::Result<std::size_t> EventList::read(std::size_t at) {
     }
     size = kWindow;
     if (step == Step::window_done) continue;
+    text_ = input_.all();  // damage: what follows looks far ahead
     while (at < window_end) {
       at = skip_space(text_, at);
       if (at >= text_.size()) break;
@@ -74,12 +84,12 @@ base::Result<std::size_t> EventList::read(std::size_t at) {
 }
 
 std::size_t EventList::take_in_parallel(std::size_t at) {
-  const int threads =
-      std::min(context_.options.threads > 0 ? context_.options.threads : base::ThreadPool::hardware_threads(),
-               kMaxThreads);
+  const int granted = base::ThreadPool::hardware_threads() - input_.own_threads();
+  const int threads = std::min(options_.threads > 0 ? options_.threads : granted, kMaxThreads);
   if (threads < 2 || at < sequential_until_ || failed_chunks_ >= kMaxFailedChunks) return at;
+  text_ = input_.first(at + 2 * kChunk);
   if (text_.size() - at < 2 * kChunk) return at;
-  const Taken taken = read_in_parallel(text_, at, builder_, decoder_, context_, threads);
+  const Taken taken = read_in_parallel(input_, at, builder_, decoder_, threads);
   if (taken.resume > taken.at) ++failed_chunks_;
   if (taken.at > at) failed_chunks_ = taken.resume > taken.at ? 1 : 0;
   sequential_until_ = std::max(taken.resume, taken.at + (taken.at > at ? 1 : kChunk));
@@ -148,7 +158,7 @@ base::Result<std::size_t> EventList::list_cut(std::size_t at, bool inside_event)
   }
   const std::string where =
       inside_event ? "in the middle of an event" : "before its list of events is closed";
-  if (context_.options.salvage) {
+  if (options_.salvage) {
     salvaged_ = true;
     builder_.warn(
         fmt::format("byte {}: the file ends {}; the {} events before are kept", text_.size(), where, events));
@@ -163,9 +173,9 @@ base::Result<std::size_t> EventList::list_cut(std::size_t at, bool inside_event)
 }
 
 void EventList::release(std::size_t at) {
-  if (!context_.done_before || at < released_ + kReleaseStep) return;
+  if (at < released_ + kReleaseStep) return;
   released_ = at;
-  context_.done_before(at);
+  input_.forget_before(at);
 }
 
 void EventList::finish() {

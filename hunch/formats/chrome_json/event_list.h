@@ -1,7 +1,7 @@
 // The list of events, from behind its "[" to behind its "]": window by window through the index, and with
 // the tolerant scanner where a window is damaged.
 //
-// In:  the whole text and where the list starts.
+// In:  the input, which may still be arriving, and where the list starts.
 // Out: events in the decoder; the offset behind the list. Errors: parse, where the list never ends.
 // Holds: every event is taken at most once and in order; the work is bounded by a fixed multiple of the size.
 #pragma once
@@ -21,8 +21,8 @@ namespace hunch::formats::chrome_json {
 
 class EventList {
  public:
-  EventList(std::string_view text, bool top_level_array, trace::TraceBuilder& builder, EventDecoder& decoder,
-            const ReadContext& context);
+  EventList(Input& input, bool top_level_array, trace::TraceBuilder& builder, EventDecoder& decoder,
+            const ReadOptions& options);
 
   // `at` is behind the "[".
   base::Result<std::size_t> read(std::size_t at);
@@ -35,6 +35,8 @@ class EventList {
   // Long sound stretches, with several threads where the machine has them.
   std::size_t take_in_parallel(std::size_t at);
   base::Result<std::size_t> list_cut(std::size_t at, bool inside_event);
+  // Whether there is text behind what was seen so far, and then more of it is seen.
+  bool grew(std::size_t to);
   // One element, tolerantly. False where the text ends in it.
   bool lenient_element(std::size_t& at, bool& list_done);
   void resynchronise(std::size_t start, std::size_t damage, std::size_t& at, bool& list_done, bool& found);
@@ -42,11 +44,12 @@ class EventList {
   void note_damage(std::size_t from, std::size_t to);
   void release(std::size_t at);
 
-  std::string_view text_;
+  Input& input_;
+  std::string_view text_;  // what of it is there
   bool top_level_array_;
   trace::TraceBuilder& builder_;
   EventDecoder& decoder_;
-  const ReadContext& context_;
+  const ReadOptions& options_;
   EventWindow window_;
   StructuralIndex repaired_index_;
   std::string repaired_json_;

@@ -37,24 +37,25 @@ bool take_chunk(std::string_view text, std::size_t at, Part& part) {
 
 class Chunks {
  public:
-  Chunks(std::string_view text, std::size_t at, std::size_t ahead)
-      : text_(text), next_begin_(at), slots_(ahead) {}
+  Chunks(Input& input, std::size_t at, std::size_t ahead) : input_(input), next_begin_(at), slots_(ahead) {}
 
   // A worker: takes chunks until there are no more.
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
       changed_.wait(lock, [&] { return stopped_ || next_ < merged_ + slots_.size(); });
-      if (stopped_ || text_.size() - next_begin_ <= kChunk) break;
+      if (stopped_) break;
       const std::size_t begin = next_begin_;
-      const std::size_t end = last_event_boundary(text_, begin, begin + kChunk);
+      const std::string_view text = input_.first(begin + kChunk + 1);
+      if (text.size() - begin <= kChunk) break;
+      const std::size_t end = last_event_boundary(text, begin, begin + kChunk);
       if (end == kNowhere) break;
       next_begin_ = end;
       const std::size_t index = next_++;
       lock.unlock();
       auto part = std::make_unique<Part>();
       part->end = end;
-      part->sound = take_chunk(text_, begin, *part);
+      part->sound = take_chunk(text.substr(0, end), begin, *part);
       lock.lock();
       slots_[index % slots_.size()] = std::move(part);
       changed_.notify_all();
@@ -81,7 +82,7 @@ class Chunks {
   }
 
  private:
-  std::string_view text_;
+  Input& input_;
   std::mutex mutex_;
   std::condition_variable changed_;
   std::size_t next_begin_;
@@ -92,10 +93,10 @@ class Chunks {
 
 }  // namespace
 
-Taken read_in_parallel(std::string_view text, std::size_t at, trace::TraceBuilder& builder,
-                       EventDecoder& decoder, const ReadContext& context, int threads) {
+Taken read_in_parallel(Input& input, std::size_t at, trace::TraceBuilder& builder, EventDecoder& decoder,
+                       int threads) {
   Taken taken{at, at};
-  Chunks chunks(text, at, 2 * static_cast<std::size_t>(threads));
+  Chunks chunks(input, at, 2 * static_cast<std::size_t>(threads));
   std::vector<std::thread> workers;
   for (int i = 0; i < threads; ++i) workers.emplace_back([&chunks] { chunks.work(); });
   while (const auto part = chunks.next()) {
@@ -105,7 +106,7 @@ Taken read_in_parallel(std::string_view text, std::size_t at, trace::TraceBuilde
     }
     decoder.absorb(part->decoder, builder.absorb(part->builder.finish()));
     taken.at = taken.resume = part->end;
-    if (context.done_before) context.done_before(taken.at);
+    input.forget_before(taken.at);
   }
   chunks.stop();
   for (auto& worker : workers) worker.join();

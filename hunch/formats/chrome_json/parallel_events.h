@@ -2,13 +2,12 @@
 // between two events, into a part of its own; the parts are joined in order, so that the Trace is the same
 // as one thread makes it.
 //
-// In:  the text and where an element starts.
+// In:  the input and where an element starts.
 // Out: how far the list was taken, and where ordinary reading must go on before this may try again.
 // Holds: a chunk counts only if all of it is sound and its cut was a true one; else it is left, unread.
 #pragma once
 
 #include <cstddef>
-#include <string_view>
 
 #include "hunch/formats/chrome_json/event_decoder.h"
 #include "hunch/formats/reader.h"
@@ -22,7 +21,7 @@ struct Taken {
 
 inline constexpr std::size_t kChunk = std::size_t{4} << 20;
 
-Taken read_in_parallel(std::string_view text, std::size_t at, trace::TraceBuilder& builder,
-                       EventDecoder& decoder, const ReadContext& context, int threads);
+Taken read_in_parallel(Input& input, std::size_t at, trace::TraceBuilder& builder, EventDecoder& decoder,
+                       int threads);
 
 }  // namespace hunch::formats::chrome_json

@@ -1,13 +1,13 @@
 // The file around the events: where metadata may stand, the forms of the list, gzip, and what is no trace.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <libdeflate.h>
 
 #include <filesystem>
 #include <fstream>
 
 #include "hunch/base/result.h"
 #include "hunch/formats/reader.h"
+#include "tests/unit/formats/pack.h"
 
 namespace hunch::formats {
 namespace {
@@ -19,14 +19,6 @@ constexpr const char* kEvent =
     R"({"ph": "X", "cat": "cpu_op", "name": "x", "pid": 1, "tid": 1, "ts": 2.5, "dur": 1})";
 const std::string kTrace =
     std::string(R"({"traceEvents": [)") + kEvent + "," + kEvent + R"(], "traceName": "t"})";
-
-std::string gzip(const std::string& text) {
-  auto* compressor = libdeflate_alloc_compressor(6);
-  std::string packed(libdeflate_gzip_compress_bound(compressor, text.size()), '\0');
-  packed.resize(libdeflate_gzip_compress(compressor, text.data(), text.size(), packed.data(), packed.size()));
-  libdeflate_free_compressor(compressor);
-  return packed;
-}
 
 trace::Trace read(const std::string& bytes, const ReadOptions& options = {}) {
   auto trace = read_trace_bytes(bytes, "test.json", options);
@@ -152,7 +144,6 @@ TEST(Files, WhatIsNoTraceSaysWhatItLooksLike) {
       {"", "empty"},
       {" \n\t ", "blank"},
       {std::string("PK\x03\x04", 4) + "zip", "zip"},
-      {std::string("SQLite format 3\0", 16) + "db", "SQLite"},
       {"<!DOCTYPE html><html>", "HTML"},
       {"\x28\xB5\x2F\xFD...", "zstd"},
       {"hello, world", "text"},
@@ -175,6 +166,15 @@ TEST(Files, WhatIsNoTraceSaysWhatItLooksLike) {
     EXPECT_TRUE(error.byte);
     EXPECT_FALSE(error.remedy.empty()) << error.message;
     EXPECT_THAT(error_of(gzip(bytes)).message, HasSubstr(words));
+  }
+}
+
+TEST(Files, AReportOfNsightSystemsIsToBeExported) {
+  for (const std::string name : {"run.nsys-rep", "run.qdrep"}) {
+    const auto report = read_trace_bytes(std::string("\x01\x02report", 8), name);
+    ASSERT_FALSE(report);
+    EXPECT_THAT(report.error().message, HasSubstr("not exported"));
+    EXPECT_THAT(report.error().remedy, HasSubstr("nsys export --type sqlite"));
   }
 }
 
