@@ -3,7 +3,8 @@
 // In:  a device and what to run on it. Out: a Recording a variant.
 // Holds: all variants get the same tensors; only the active steps are in a trace; a step ends when the device
 // is idle, and "attn_fwd" ends before that wait, so its host time is that of launching. The judged run is a
-// separate one, unrecorded, in which every allocation is filled with NaN first.
+// separate one, unrecorded, in which every allocation is filled with NaN first. A CUDA device's tracer runs
+// from a variant's first call to its last active step, so what starting it costs is in no active step.
 #include "hunch/lab/lab.h"
 
 #include <fmt/format.h>
@@ -17,7 +18,11 @@
 #include "hunch/base/strings.h"
 #include "hunch/base/units.h"
 #include "hunch/lab/judge.h"
+#include "hunch/record/device_tracer.h"
 #include "hunch/record/recorder.h"
+#if HUNCH_HAS_CUDA
+#include "hunch/tensor/cuda_device.h"
+#endif
 
 namespace hunch::lab {
 namespace {
@@ -71,7 +76,8 @@ tl::unexpected<base::Error> too_large(const Device& device, const attention::Pro
                     "a smaller batch or a shorter length");
 }
 
-trace::DeviceProperties properties_of(const tensor::DeviceInfo& info) {
+trace::DeviceProperties properties_of(Device& device) {
+  const tensor::DeviceInfo& info = device.info();
   trace::DeviceProperties properties;
   properties.id = info.index;
   properties.name = info.name;
@@ -80,6 +86,18 @@ trace::DeviceProperties properties_of(const tensor::DeviceInfo& info) {
   properties.compute_major = info.compute_major;
   properties.compute_minor = info.compute_minor;
   properties.is_cpu = info.kind == tensor::DeviceKind::cpu;
+#if HUNCH_HAS_CUDA
+  if (const tensor::CudaDevice* cuda = device.as_cuda()) {
+    const tensor::CudaProperties& has = cuda->properties();
+    properties.warp_size = has.warp_size;
+    properties.max_threads_per_block = has.max_threads_per_block;
+    properties.max_threads_per_multiprocessor = has.max_threads_per_multiprocessor;
+    properties.registers_per_multiprocessor = has.registers_per_multiprocessor;
+    properties.shared_bytes_per_block = has.shared_bytes_per_block;
+    properties.shared_bytes_per_block_optin = has.shared_bytes_per_block_optin;
+    properties.shared_bytes_per_multiprocessor = has.shared_bytes_per_multiprocessor;
+  }
+#endif
   return properties;
 }
 
@@ -95,12 +113,56 @@ class ScopedPoison {
   Device& device_;
 };
 
+// A device's tracer while variants run on it, or the reason why there is none. Free on the CPU.
+class Tracing {
+ public:
+  Tracing(Device& device, bool wanted) {
+    if (device.as_cuda() == nullptr) return;
+    if (!wanted) {
+      note_ = fmt::format("CUPTI was not asked for: {}", record::kWithoutTracer);
+      return;
+    }
+    auto opened = record::open_device_tracer();
+    if (opened)
+      tracer_ = std::move(*opened);
+    else
+      note_ = fmt::format("{}; {}", base::describe(opened.error()), record::kWithoutTracer);
+  }
+  record::DeviceTracer* tracer() const { return tracer_.get(); }
+  const std::string& note() const { return note_; }  // empty where nothing is lacking
+
+ private:
+  std::unique_ptr<record::DeviceTracer> tracer_;
+  std::string note_;
+};
+
+// The recorders of one variant. They share the tracer, one after the other, which stops when they go.
+struct Recorders {
+  explicit Recorders(record::DeviceTracer* tracer)
+      : of_device(tracer), first(tracer), warmup(tracer), active(tracer) {}
+  ~Recorders() { stop(); }
+  Recorders(const Recorders&) = delete;
+  Recorders& operator=(const Recorders&) = delete;
+
+  // What no one asked for does not pile up.
+  void drop_traced() const {
+    if (of_device != nullptr) of_device->take();
+  }
+  void stop() const {
+    if (of_device != nullptr) of_device->stop();
+  }
+
+  record::DeviceTracer* const of_device;
+  record::Recorder first, warmup, active;
+};
+
 class Run {
  public:
   Run(Device& device, const Options& options, const Progress& progress)
       : device_(device),
         options_(options),
         progress_(progress),
+        tracing_(device, options.device_tracer),
         total_(static_cast<int>(options.variants.size()) * (options.schedule.total() + 1)) {}
 
   base::Result<std::vector<Recording>> all(const std::vector<const Backend*>& variants) {
@@ -139,15 +201,16 @@ class Run {
     recording.variant = variant.name();
     recording.refusals = variant.refusals(call);
     if (!recording.refusals.empty()) return recording;
-    // Both outlive what the device still does when an allocation fails.
-    record::Recorder recorder, of_warmup;
+    // They outlive what the device still does when an allocation fails.
+    Recorders recorders(tracing_.tracer());
     try {
       const attention::PinBackends pin({std::string(variant.name())});
       {
-        const attention::Prepared prepared = variant.prepare(call);
-        device_.synchronize();
-        run_steps(variant, prepared, of_warmup, recorder);
+        start(recorders.first, recording);
+        const attention::Prepared prepared = prepare(variant, call, recorders.first);
+        run_steps(variant, prepared, recorders, recording);
       }
+      recorders.stop();
       const ScopedPoison poison(device_);
       tell(fmt::format("{}: comparing with the reference", variant.name()));
       const attention::Output output = attention::run_backend(variant, variant.prepare(call));
@@ -164,34 +227,55 @@ class Run {
                                         base::format_bytes(device_.available_bytes()))};
       return recording;
     }
-    describe(variant, recorder);
-    recording.trace = recorder.finish();
     return recording;
   }
 
+  // A tracer that opened and does not start is a device that broke meanwhile; what there is, is recorded.
+  void start(record::Recorder& recorder, Recording& recording) const {
+    std::string note = tracing_.note();
+    if (const base::Status started = recorder.start(); !started) note = base::describe(started.error());
+    if (note.empty()) return;
+    recorder.warn(note);
+    if (recording.notes.empty() || recording.notes.back() != note) recording.notes.push_back(std::move(note));
+  }
+
+  attention::Prepared prepare(const Backend& variant, const attention::Call& call, record::Recorder& first) {
+    const base::ScopedProbe probe(&first);
+    const base::Span preparing(base::SpanKind::annotation, "attn_prepare");
+    attention::Prepared prepared = variant.prepare(call);
+    device_.synchronize();
+    return prepared;
+  }
+
   // The device is idle before the first step, and after each.
-  void run_steps(const Backend& variant, const attention::Prepared& prepared, record::Recorder& of_warmup,
-                 record::Recorder& recorder) {
+  void run_steps(const Backend& variant, const attention::Prepared& prepared, Recorders& recorders,
+                 Recording& recording) {
     const record::Schedule& schedule = options_.schedule;
+    const int first_active = schedule.wait + schedule.warmup;
     for (int step = 0; step < schedule.total(); ++step) {
       tell(fmt::format("{}: step {} of {}", variant.name(), step + 1, schedule.total()));
-      switch (record::phase_of(schedule, step)) {
-        case record::Phase::wait:
-          run_step(variant, prepared, step);
-          break;
-        case record::Phase::warmup: {
-          const base::ScopedProbe probe(&of_warmup);
-          run_step(variant, prepared, step);
-          break;
-        }
-        case record::Phase::active: {
-          const base::ScopedProbe probe(&recorder);
-          run_step(variant, prepared, step);
-          break;
-        }
+      const record::Phase phase = record::phase_of(schedule, step);
+      if (step == 0 && phase != record::Phase::active) {
+        const base::ScopedProbe probe(&recorders.first);
+        run_step(variant, prepared, step);
+      }
+      if (step == 0) {
+        describe(variant, recorders.first);
+        recording.first_call = recorders.first.finish();
+      }
+      if (step == first_active) start(recorders.active, recording);
+      if (phase == record::Phase::active) {
+        const base::ScopedProbe probe(&recorders.active);
+        run_step(variant, prepared, step);
+      } else if (step > 0) {
+        const base::ScopedProbe probe(phase == record::Phase::warmup ? &recorders.warmup : nullptr);
+        run_step(variant, prepared, step);
+        if (step % kDropAfter == 0) recorders.drop_traced();
       }
       ++done_;
     }
+    describe(variant, recorders.active);
+    recording.trace = recorders.active.finish();
   }
 
   void run_step(const Backend& variant, const attention::Prepared& prepared, int step) {
@@ -207,7 +291,7 @@ class Run {
   void describe(const Backend& variant, record::Recorder& recorder) const {
     const tensor::DeviceInfo& info = device_.info();
     const record::Schedule& schedule = options_.schedule;
-    recorder.add_device(properties_of(info));
+    recorder.add_device(properties_of(device_));
     recorder.set_metadata("hunch_version", HUNCH_VERSION);
     recorder.set_metadata("hunch_variant", std::string(variant.name()));
     recorder.set_metadata("hunch_problem", options_.problem.text());
@@ -219,9 +303,12 @@ class Run {
     recorder.set_metadata("traceName", std::string(variant.name()));
   }
 
+  static constexpr int kDropAfter = 64;  // steps that no recording keeps
+
   Device& device_;
   const Options& options_;
   const Progress& progress_;
+  const Tracing tracing_;
   int done_ = 0;
   int total_ = 0;
 };

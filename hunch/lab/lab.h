@@ -19,12 +19,17 @@ struct Options {
   std::vector<std::string> variants;  // backend names, in the order to run
   record::Schedule schedule;
   uint64_t seed = 1;
+  bool device_tracer = true;  // CUDA devices: record by the device's own tracer, where there is one
 };
 
 struct Recording {
   std::string variant;
   std::vector<std::string> refusals;  // why it did not run; then nothing below is set
   std::optional<trace::Trace> trace;  // forwards in ranges "attn_fwd"
+  // What happens once: preparing the call, in the range "attn_prepare", and the schedule's first step, where
+  // that is not an active one.
+  std::optional<trace::Trace> first_call;
+  std::vector<std::string> notes;  // what the recording lacks, and why; the Trace carries them as warnings
   double max_abs_error = 0;  // against the double-precision reference, on a sample of rows for large problems
   double error_bound = 0;    // what the design allows for this dtype and problem
   bool error_ok = false;

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "hunch/record/join_activity.h"
 #include "hunch/trace/builder.h"
 
 namespace hunch::record {
@@ -29,11 +30,13 @@ struct Launch {
   uint64_t external_id = 0;
   HostRef range;  // range.event is kNoEvent outside of every range
   bool worked = false;
+  bool traced = false;  // a tracer's call: need not have work
 };
 
 // Where a range's launches ran on one stream, first start to last end.
 struct Shadow {
   HostRef range;
+  int32_t device = 0;
   int64_t stream = 0;
   Ns start = 0;
   Ns end = 0;
@@ -47,8 +50,11 @@ EventKind kind_of(HostKind kind) {
       return EventKind::annotation;
     case HostKind::step:
       return EventKind::step;
+    case HostKind::driver_call:
+      return EventKind::driver_call;
     case HostKind::launch:
     case HostKind::wait:
+    case HostKind::runtime_call:
       break;
   }
   return EventKind::runtime_call;
@@ -77,6 +83,7 @@ class TraceMaker {
   }
 
   trace::Trace make() {
+    join_device_tracer();
     collect();
     close_open_events();
     number_host_events();
@@ -84,6 +91,7 @@ class TraceMaker {
     add_host_events();
     find_shadows();
     add_device_events();
+    add_tracer_events();
     add_memory();
     describe();
     return builder_.finish();
@@ -94,6 +102,16 @@ class TraceMaker {
   uint64_t external_id(uint32_t buffer, uint32_t index) const {
     return index == kNoEvent ? 0 : external_ids_[buffer][index];
   }
+
+  void join_device_tracer() {
+    for (std::string& warning : parts_.warnings) builder_.warn(std::move(warning));
+    if (!parts_.activity) return;
+    JoinedActivity joined = join_activity(parts_);
+    traced_work_ = std::move(joined.work);
+    for (std::string& warning : joined.warnings) builder_.warn(std::move(warning));
+  }
+  bool traced() const { return parts_.activity.has_value(); }
+  int32_t device_of(const DeviceEvent& work) const { return work.device < 0 ? device_id_ : work.device; }
 
   // All events of all threads, by start. Events that begin in the same nanosecond on one thread keep the
   // order in which they began, so an enclosing event comes before what it encloses.
@@ -108,6 +126,10 @@ class TraceMaker {
         device_.push_back(&buffer.device[i]);
         last_ = std::max(last_, buffer.device[i].end);
       }
+    }
+    for (const DeviceEvent& work : traced_work_) {
+      device_.push_back(&work);
+      last_ = std::max(last_, work.end);
     }
     std::stable_sort(host_.begin(), host_.end(),
                      [this](HostRef a, HostRef b) { return event(a).start < event(b).start; });
@@ -131,18 +153,17 @@ class TraceMaker {
     for (const auto& buffer : parts_.buffers) external_ids_.emplace_back(buffer->host.size(), 0);
     uint64_t next = 1;
     for (const HostRef ref : host_) {
-      const HostKind kind = event(ref).kind;
-      const bool call = kind == HostKind::launch || kind == HostKind::wait;
-      if (!call) external_ids_[ref.buffer][ref.event] = next++;
+      if (!is_call(event(ref).kind)) external_ids_[ref.buffer][ref.event] = next++;
     }
   }
 
   void link() {
     for (const HostRef ref : host_) {
       const HostEvent& call = event(ref);
-      if (call.kind != HostKind::launch) continue;
+      const bool of_tracer = call.kind == HostKind::runtime_call || call.kind == HostKind::driver_call;
+      if (call.kind != HostKind::launch && !of_tracer) continue;
       launches_.emplace(call.correlation, Launch{ref, external_id(ref.buffer, call.op),
-                                                 HostRef{ref.buffer, call.range}, false});
+                                                 HostRef{ref.buffer, call.range}, false, of_tracer});
     }
     std::size_t strangers = 0;
     for (const DeviceEvent* work : device_) {
@@ -152,14 +173,16 @@ class TraceMaker {
       else
         found->second.worked = true;
     }
-    const auto idle = std::count_if(launches_.begin(), launches_.end(),
-                                    [](const auto& entry) { return !entry.second.worked; });
+    const auto idle = std::count_if(launches_.begin(), launches_.end(), [](const auto& entry) {
+      return !entry.second.worked && !entry.second.traced;
+    });
     if (idle > 0)
       builder_.warn(plural(static_cast<std::size_t>(idle), "launch", "launches") +
                     " without device work: the recording ended before it ran");
     if (strangers > 0)
       builder_.warn(plural(strangers, "device event", "device events") +
-                    " of launches before the recording began");
+                    (traced() ? " of launches that were not recorded, or before the recording began"
+                              : " of launches before the recording began"));
   }
 
   uint32_t host_track(const ThreadBuffer& buffer) {
@@ -171,12 +194,17 @@ class TraceMaker {
     return track;
   }
 
-  uint32_t device_track(int64_t stream) {
+  uint32_t device_track(int32_t device, int64_t stream) {
     const std::string id = std::to_string(stream);
-    const uint32_t track = builder_.track(std::to_string(device_id_), id);
-    builder_.name_track(track, "stream " + id);
-    const bool cpu = !parts_.devices.empty() && parts_.devices.front().is_cpu;
-    builder_.trace().tracks[track].process = (cpu ? "CPU device " : "GPU ") + std::to_string(device_id_);
+    return device_track(device, id, "stream " + id);
+  }
+  uint32_t device_track(int32_t device, const std::string& id, const std::string& name) {
+    const uint32_t track = builder_.track(std::to_string(device), id);
+    builder_.name_track(track, name);
+    bool cpu = false;
+    for (const trace::DeviceProperties& known : parts_.devices)
+      if (known.id == device) cpu = known.is_cpu;
+    builder_.trace().tracks[track].process = (cpu ? "CPU device " : "GPU ") + std::to_string(device);
     return track;
   }
 
@@ -198,8 +226,7 @@ class TraceMaker {
       row.start = from.start;
       row.duration = from.end - from.start;
       row.correlation = from.correlation;
-      const bool call = row.kind == EventKind::runtime_call;
-      row.external_id = external_id(ref.buffer, call ? from.op : ref.event);
+      row.external_id = external_id(ref.buffer, is_call(from.kind) ? from.op : ref.event);
       if (!from.dims.empty()) {
         detail.input_dims = builder_.intern(from.dims);
         row.op = &detail;
@@ -211,13 +238,15 @@ class TraceMaker {
   // What a range launched, seen on the device; only whole shadows that do not cross another on their
   // stream, which happens when several threads launch to one.
   void find_shadows() {
-    std::map<std::tuple<uint32_t, uint32_t, int64_t>, Shadow> shadows;
+    std::map<std::tuple<uint32_t, uint32_t, int32_t, int64_t>, Shadow> shadows;
     for (const DeviceEvent* work : device_) {
       const auto found = launches_.find(work->correlation);
       if (found == launches_.end() || found->second.range.event == kNoEvent) continue;
       const HostRef range = found->second.range;
-      const auto [entry, added] = shadows.try_emplace({range.buffer, range.event, work->stream},
-                                                      Shadow{range, work->stream, work->start, work->end});
+      const int32_t device = device_of(*work);
+      const auto [entry, added] =
+          shadows.try_emplace({range.buffer, range.event, device, work->stream},
+                              Shadow{range, device, work->stream, work->start, work->end});
       if (!added) entry->second.end = std::max(entry->second.end, work->end);
     }
     std::vector<Shadow> ordered;
@@ -225,9 +254,10 @@ class TraceMaker {
     std::stable_sort(ordered.begin(), ordered.end(), [](const Shadow& a, const Shadow& b) {
       return a.start != b.start ? a.start < b.start : a.end > b.end;
     });
-    std::map<int64_t, std::vector<Ns>> open_until;  // by stream: ends of the shadows around, outermost first
+    // By stream: ends of the shadows around, outermost first.
+    std::map<std::pair<int32_t, int64_t>, std::vector<Ns>> open_until;
     for (const Shadow& shadow : ordered) {
-      std::vector<Ns>& open = open_until[shadow.stream];
+      std::vector<Ns>& open = open_until[{shadow.device, shadow.stream}];
       while (!open.empty() && open.back() <= shadow.start) open.pop_back();
       if (!open.empty() && open.back() < shadow.end) continue;
       open.push_back(shadow.end);
@@ -239,7 +269,7 @@ class TraceMaker {
     trace::Event row;
     row.kind = EventKind::device_annotation;
     row.name = event(shadow.range).name;
-    row.track = device_track(shadow.stream);
+    row.track = device_track(shadow.device, shadow.stream);
     row.start = shadow.start;
     row.duration = shadow.end - shadow.start;
     row.external_id = external_id(shadow.range.buffer, shadow.range.event);
@@ -252,17 +282,20 @@ class TraceMaker {
     for (const DeviceEvent* work : device_) {
       for (; shadow != shadows_.end() && shadow->start <= work->start; ++shadow) add_shadow(*shadow);
       trace::DeviceDetail detail;
-      detail.device = device_id_;
+      detail.device = device_of(*work);
       detail.stream = work->stream;
       detail.bytes = work->work.bytes;
       detail.registers = work->work.registers;
       detail.shared_bytes = work->work.shared_bytes;
       detail.grid = work->work.grid;
       detail.block = work->work.block;
+      detail.graph_id = work->graph_id;
+      detail.graph_node_id = work->graph_node_id;
+      detail.driver_blocks = work->driver_blocks;
       trace::Event row;
       row.kind = kind_of(work->work.kind);
       row.name = work->work.name;
-      row.track = device_track(work->stream);
+      row.track = device_track(detail.device, work->stream);
       row.start = work->start;
       row.duration = work->end - work->start;
       row.correlation = work->correlation;
@@ -271,6 +304,41 @@ class TraceMaker {
       row.device = &detail;
       add(row);
     }
+  }
+
+  // Waits and overheads have tracks of their own: on a thread's or a stream's they would cross its slices.
+  void add_tracer_events() {
+    if (!traced()) return;
+    const DeviceActivity& activity = *parts_.activity;
+    std::vector<trace::Event> rows;
+    for (const Synchronization& wait : activity.synchronizations) {
+      if (wait.start < parts_.started) continue;
+      trace::Event& row = rows.emplace_back();
+      row.kind = EventKind::sync;
+      row.name = activity.names.view(wait.name);
+      row.track = device_track(wait.device, "synchronization", "synchronization");
+      row.start = wait.start;
+      row.duration = wait.end - wait.start;
+      row.correlation = wait.correlation;
+      const auto call = launches_.find(wait.correlation);
+      if (call != launches_.end()) row.external_id = call->second.external_id;
+    }
+    for (const Overhead& overhead : activity.overheads) {
+      if (overhead.start < parts_.started) continue;
+      trace::Event& row = rows.emplace_back();
+      row.kind = EventKind::overhead;
+      row.name = activity.names.view(overhead.name);
+      const std::string of =
+          overhead.tid < 0 ? "overhead" : "overhead of thread " + std::to_string(overhead.tid);
+      row.track = builder_.track(pid_, of);
+      builder_.name_track(row.track, of);
+      builder_.trace().tracks[row.track].process = program_invocation_short_name;
+      row.start = overhead.start;
+      row.duration = overhead.end - overhead.start;
+    }
+    std::stable_sort(rows.begin(), rows.end(),
+                     [](const auto& a, const auto& b) { return a.start < b.start; });
+    for (trace::Event& row : rows) add(row);
   }
 
   void add_memory() {
@@ -298,6 +366,7 @@ class TraceMaker {
       trace.base_time = *std::min_element(trace.start.begin(), trace.start.end()) / kDay * kDay;
     trace.devices = std::move(parts_.devices);
     trace.metadata = std::move(parts_.metadata);
+    if (traced()) trace.metadata.insert(parts_.activity->metadata.begin(), parts_.activity->metadata.end());
     trace.stats.events = trace.size() + trace.memory.size();
   }
 
@@ -305,6 +374,7 @@ class TraceMaker {
   int32_t device_id_ = 0;
   std::string pid_ = std::to_string(getpid());
   trace::TraceBuilder builder_;
+  std::vector<DeviceEvent> traced_work_;             // of a device's tracer
   std::vector<HostRef> host_;                        // by start
   std::vector<const DeviceEvent*> device_;           // by start
   std::vector<std::vector<uint64_t>> external_ids_;  // by buffer and event; 0 for calls

@@ -43,9 +43,18 @@ struct Cache {
 };
 thread_local Cache t_cache;
 
+// Ids that ops give to a tracer: of no other op of this process, so that a tracer's leftovers are no one's.
+uint64_t next_external() {
+  static std::atomic<uint64_t> last{0};
+  return last.fetch_add(1, std::memory_order_relaxed) + 1;
+}
+
 }  // namespace
 
 struct Recorder::State {
+  explicit State(DeviceTracer* of_device) : tracer(of_device) {}
+
+  DeviceTracer* const tracer;
   uint64_t recording = next_recording();
   std::mutex mutex;  // guards parts.buffers while recording
   RecordingParts parts;
@@ -76,8 +85,18 @@ struct Recorder::State {
   }
 };
 
-Recorder::Recorder() : state_(std::make_unique<State>()) {}
+Recorder::Recorder(DeviceTracer* tracer) : state_(std::make_unique<State>(tracer)) {}
 Recorder::~Recorder() = default;
+
+base::Status Recorder::start() {
+  if (state_->tracer == nullptr) return {};
+  HUNCH_RETURN_IF_ERROR(state_->tracer->start());
+  state_->tracer->take();
+  state_->parts.started = base::now_ns();
+  return {};
+}
+
+bool Recorder::traces_device() const { return state_->tracer != nullptr; }
 
 void Recorder::add_device(const trace::DeviceProperties& properties) {
   state_->parts.devices.push_back(properties);
@@ -87,7 +106,10 @@ void Recorder::set_metadata(const std::string& key, const std::string& value) {
   state_->parts.metadata[key] = value;
 }
 
+void Recorder::warn(std::string message) { state_->parts.warnings.push_back(std::move(message)); }
+
 trace::Trace Recorder::finish() {
+  if (state_->tracer != nullptr) state_->parts.activity = state_->tracer->take();
   state_->recording = next_recording();  // no thread's cache points here any more
   return build_trace(std::exchange(state_->parts, RecordingParts{}));
 }
@@ -100,8 +122,11 @@ void Recorder::begin_span(base::SpanKind kind, std::string_view name, std::strin
                                                     : HostKind::step;
   event.name = buffer.text.keep(name);
   event.dims = buffer.text.keep(dims);
+  const bool tells = state_->tracer != nullptr && kind == base::SpanKind::op;
+  if (tells) event.external = next_external();
   event.start = base::now_ns();
   buffer.open.push_back(buffer.begin(event));
+  if (tells) state_->tracer->push(event.external);
 }
 
 void Recorder::end_span() {
@@ -110,6 +135,7 @@ void Recorder::end_span() {
   HUNCH_CHECK(!buffer.open.empty(), "end_span without a span open on this thread");
   HostEvent& event = buffer.host[buffer.open.back()];
   HUNCH_CHECK(event.kind != HostKind::launch, "end_span inside of a launch call");
+  if (event.external != 0) state_->tracer->pop();
   event.end = now;
   buffer.open.pop_back();
 }

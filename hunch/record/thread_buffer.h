@@ -69,7 +69,10 @@ class TextArena {
   std::size_t left_ = 0;
 };
 
-enum class HostKind : uint8_t { op, annotation, step, launch, wait };
+// Launches and waits are reported by devices; calls of the two interfaces come from a device's tracer.
+enum class HostKind : uint8_t { op, annotation, step, launch, wait, runtime_call, driver_call };
+
+inline bool is_call(HostKind kind) { return kind >= HostKind::launch; }
 
 struct HostEvent {
   static constexpr Ns kOpen = INT64_MIN;  // the end of an event that has not ended
@@ -79,7 +82,8 @@ struct HostEvent {
   Ns end = kOpen;
   std::string_view name;
   std::string_view dims;
-  uint64_t correlation = 0;   // launches and waits
+  uint64_t correlation = 0;   // calls
+  uint64_t external = 0;      // ops under a device's tracer: the id that its calls carry
   uint32_t op = kNoEvent;     // innermost op that encloses this event, itself included; an index here
   uint32_t range = kNoEvent;  // likewise the innermost annotation or step
 };
@@ -90,6 +94,10 @@ struct DeviceEvent {
   int64_t stream = 0;
   Ns start = 0;
   Ns end = 0;
+  int32_t device = -1;  // -1: the recording's first
+  int32_t driver_blocks = -1;
+  int64_t graph_id = -1;
+  int64_t graph_node_id = -1;
 };
 
 struct MemoryChange {

@@ -57,9 +57,10 @@ struct Track {
 struct DeviceDetail {
   int32_t device = -1;
   int64_t stream = -1;
-  int64_t bytes = -1;         // copies and memsets
-  int32_t registers = -1;     // per thread
-  int64_t shared_bytes = -1;  // per block, static and dynamic
+  int64_t bytes = -1;          // copies and memsets
+  int32_t registers = -1;      // per thread
+  int32_t driver_blocks = -1;  // that fit a multiprocessor, by the driver's calculator; hunch's recordings
+  int64_t shared_bytes = -1;   // per block, static and dynamic
   std::array<uint32_t, 3> grid = {0, 0, 0};
   std::array<uint32_t, 3> block = {0, 0, 0};
   float reported_occupancy_pct = -1;  // "est. achieved occupancy %"

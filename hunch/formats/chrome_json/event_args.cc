@@ -133,6 +133,9 @@ uint32_t ArgsReader::read_device(const TokenWalker& walker, uint32_t args, Event
       case 25:
         if (key == "est. achieved occupancy %") real(to.reported_occupancy_pct);
         break;
+      case 26:
+        if (key == "hunch driver blocks per SM") count(to.driver_blocks);
+        break;
       default:
         break;
     }

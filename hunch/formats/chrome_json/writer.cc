@@ -168,6 +168,7 @@ class Writer {
     real("est. achieved occupancy %", detail.reported_occupancy_pct);
     known("graph id", detail.graph_id);
     known("graph node id", detail.graph_node_id);
+    known("hunch driver blocks per SM", detail.driver_blocks);
     known("bytes", detail.bytes);
     if (detail.bytes >= 0 && trace_.duration[row] > 0 && trace_.kind[row] != EventKind::kernel) {
       key("memory bandwidth (GB/s)");  // bytes a nanosecond, as in the profiler

@@ -26,6 +26,7 @@ inline void expect_same_detail(const trace::DeviceDetail& a, const trace::Device
   EXPECT_EQ(a.warps_per_sm, b.warps_per_sm);
   EXPECT_EQ(a.graph_id, b.graph_id);
   EXPECT_EQ(a.graph_node_id, b.graph_node_id);
+  EXPECT_EQ(a.driver_blocks, b.driver_blocks);
 }
 
 inline void expect_same_row(const trace::Trace& a, const trace::Trace& b, trace::EventId row) {
