@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Judges and times the CUDA flash kernel beside PyTorch's backends, in one run on the GPU at hand.
+"""Judges and times the fused CUDA kernels beside PyTorch's backends, in one run on the GPU at hand.
 
 usage: flash_bench.py LIBRARY [--problems N] [--seed N] [--no-times]
 
-LIBRARY is libhunch_flash_sm80.so of a build with CUDA. Needs PyTorch. Correctness: over N random problems (types, layouts,
+LIBRARY is libhunch_fused_sm80.so of a build with CUDA. Needs PyTorch. Correctness: over N random problems (types, layouts,
 lengths, grouped heads, masks, scales, splits) the error against double precision is at most twice that of a plain
 implementation in the same type, plus 1e-5; outputs are poisoned first, memory behind K and V is NaN, and two runs agree
 to the bit. Times: medians by CUDA events over rotating inputs, in TFLOP/s; causal counts half the work. Exit 1 on a wrong result.
@@ -20,27 +20,29 @@ import torch.nn.functional as F
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 MASK_TYPES = {torch.bool: 1, torch.float32: 2, torch.float16: 3, torch.bfloat16: 4}
+ELEMENT_TYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
+DTYPE_NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 SHAPES = [(8, 16, 1024, 64), (4, 16, 4096, 64), (1, 16, 16384, 64), (4, 16, 4096, 128), (2, 16, 8192, 128),
           (1, 16, 16384, 128), (2, 8, 8192, 256)]
 BACKENDS = [("efficient", SDPBackend.EFFICIENT_ATTENTION), ("flash", SDPBackend.FLASH_ATTENTION),
             ("cudnn", SDPBackend.CUDNN_ATTENTION)]
 
 
-class Params(C.Structure):  # FlashParams of flash_sm80.h
+class Params(C.Structure):  # AttentionParams of tiles/attention_params.h
     _fields_ = ([(n, C.c_void_p) for n in ("q", "k", "v", "out", "lse")]
                 + [(f"{t}_{d}", C.c_int64) for t in "qkvo" for d in ("batch", "head", "row")]
                 + [("mask", C.c_void_p), ("mask_type", C.c_int)]
                 + [(f"mask_{d}", C.c_int64) for d in ("batch", "head", "row", "column")]
-                + [(n, C.c_int) for n in ("batch", "heads", "kv_heads", "length", "kv_length", "head_dim")]
-                + [("scale", C.c_float)] + [(n, C.c_int) for n in ("causal", "aligned", "tile_major", "splits")]
+                + [(n, C.c_int) for n in ("batch", "heads", "kv_heads", "length", "kv_length", "head_dim", "value_dim")]
+                + [("scale", C.c_float)] + [(n, C.c_int) for n in ("causal", "aligned", "splits")]
                 + [("partial_out", C.c_void_p), ("partial_lse", C.c_void_p)])
 
 
 class Kernel:
     def __init__(self, path):
         self.library = C.CDLL(path)
-        size = self.library.hunch_flash_params_size()
-        assert size == C.sizeof(Params), f"FlashParams has {size} bytes there and {C.sizeof(Params)} here"
+        size = self.library.hunch_params_size()
+        assert size == C.sizeof(Params), f"AttentionParams has {size} bytes there and {C.sizeof(Params)} here"
         self.multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
 
     def params(self, q, k, v, out, lse=None, mask=None, causal=False, scale=None, splits=None):
@@ -55,22 +57,23 @@ class Kernel:
             p.mask, p.mask_type = whole.data_ptr(), MASK_TYPES[whole.dtype]
             p.mask_batch, p.mask_head, p.mask_row, p.mask_column = whole.stride()
         p.batch, p.heads, p.length, p.head_dim = q.shape
-        p.kv_heads, p.kv_length = k.shape[1], k.shape[2]
+        p.kv_heads, p.kv_length, p.value_dim = k.shape[1], k.shape[2], v.shape[3]
         p.scale = 1 / math.sqrt(q.shape[3]) if scale is None else scale
         p.causal = int(causal)
-        p.aligned = int(q.shape[3] % 8 == 0 and all(
-            t.data_ptr() % 16 == 0 and all(s % 8 == 0 for s in t.stride()[:3]) for t in (q, k, v, out)))
+        p.aligned = int(all(
+            t.data_ptr() % 16 == 0 and all(s * t.element_size() % 16 == 0 for s in (t.shape[3], *t.stride()[:3]))
+            for t in (q, k, v, out)))
         p.splits = splits or self.library.hunch_flash_splits(C.byref(p), self.multiprocessors)
         keep = None
         if p.splits > 1:
-            keep = (torch.full((p.splits, *q.shape), math.nan, device="cuda"),
+            keep = (torch.full((p.splits, *out.shape), math.nan, device="cuda"),
                     torch.full((p.splits, *q.shape[:3]), math.nan, device="cuda"))
             p.partial_out, p.partial_lse = keep[0].data_ptr(), keep[1].data_ptr()
         return p, keep
 
-    def run(self, params, dtype):
+    def run(self, backend, params, dtype):
         stream = C.c_void_p(torch.cuda.current_stream().cuda_stream)
-        error = self.library.hunch_flash_forward(C.byref(params), int(dtype == torch.bfloat16), stream)
+        error = getattr(self.library, f"hunch_{backend}_forward")(C.byref(params), ELEMENT_TYPES[dtype], stream)
         assert error == 0, f"the launch failed with CUDA error {error}"
 
 
@@ -103,7 +106,9 @@ def random_problem(rng):
     d = rng.choice([rng.randint(1, 256), 8 * rng.randint(1, 32), 64, 128, 256])
     return {"batch": rng.randint(1, 3), "kv_heads": rng.randint(1, 3), "group": rng.choice([1, 1, 2, 4]),
             "length": rng.choice([1, 2, rng.randint(1, 130), rng.randint(1, 400)]), "kv_length": rng.randint(1, 400),
-            "head_dim": d, "dtype": rng.choice([torch.bfloat16, torch.float16]), "layout": rng.choice(["bhsd", "bshd"]),
+            "head_dim": d, "value_dim": d if rng.random() < 0.8 else rng.randint(1, 256),
+            "backend": rng.choice(["flash", "efficient", "efficient"]),
+            "dtype": rng.choice([torch.bfloat16, torch.float16, torch.float32]), "layout": rng.choice(["bhsd", "bshd"]),
             "mask": rng.choice(["none", "none", "causal", "bool", "rows", "f32", "own"]),
             "scale": rng.choice([None, None, None, 0.0, -0.1, 0.5]), "splits": rng.choice([None, None, 1, 2, 5])}
 
@@ -111,9 +116,11 @@ def random_problem(rng):
 def judge(kernel, problem):
     """Returns the error over its bound; more than 1, or NaN, is wrong."""
     r = problem
+    if r["backend"] == "flash" and r["dtype"] == torch.float32:
+        r["dtype"] = torch.bfloat16
     heads = r["kv_heads"] * r["group"]
     q = behind((r["batch"], heads, r["length"], r["head_dim"]), r["dtype"], r["layout"])
-    k, v = (behind((r["batch"], r["kv_heads"], r["kv_length"], r["head_dim"]), r["dtype"], r["layout"]) for _ in "kv")
+    k, v = (behind((r["batch"], r["kv_heads"], r["kv_length"], r[d]), r["dtype"], r["layout"]) for d in ("head_dim", "value_dim"))
     causal, mask = r["mask"] == "causal", None
     pairs = (r["length"], r["kv_length"])
     if r["mask"] == "bool":
@@ -127,15 +134,15 @@ def judge(kernel, problem):
     scale = 1 / math.sqrt(r["head_dim"]) if r["scale"] is None else r["scale"]
     outs = []
     for _ in range(2):
-        out = torch.full(q.shape, math.nan, device="cuda", dtype=r["dtype"])
+        out = torch.full((*q.shape[:3], r["value_dim"]), math.nan, device="cuda", dtype=r["dtype"])
         lse = torch.full(q.shape[:3], math.nan, device="cuda")
-        params, keep = kernel.params(q, k, v, out, lse, mask, causal, scale, r["splits"] if not causal else 1)
-        kernel.run(params, r["dtype"])
+        params, keep = kernel.params(q, k, v, out, lse, mask, causal, scale, 1 if causal or r["backend"] != "flash" else r["splits"])
+        kernel.run(r["backend"], params, r["dtype"])
         torch.cuda.synchronize()
         outs.append((out, lse))
         del keep
     (out, lse), again = outs
-    if not (torch.equal(out.view(torch.int16), again[0].view(torch.int16)) and torch.equal(lse, again[1])):
+    if not (torch.equal(out.view(torch.uint8), again[0].view(torch.uint8)) and torch.equal(lse, again[1])):
         return math.inf
     true, true_lse = plain(q.double(), k.double(), v.double(), mask.double() if mask is not None and mask.dtype != torch.bool else mask, causal, scale)
     bound = 2 * (plain(q, k, v, mask, causal, scale)[0].double() - true).abs().max().item() + 1e-5
@@ -166,15 +173,20 @@ def time_shape(kernel, shape, causal, dtype):
     b, h, s, d = shape
     inputs = [[torch.randn(shape, device="cuda", dtype=dtype) for _ in range(3)] for _ in range(3)]
     out = torch.empty(shape, device="cuda", dtype=dtype)
-    calls = [kernel.params(*x, out, causal=causal)[0] for x in inputs]
+    calls = [kernel.params(*x, out, causal=causal, splits=1)[0] for x in inputs]
     flop = 4 * b * h * s * s * d * (0.5 if causal else 1)
+    repeats = 30 if dtype != torch.float32 else 10
     times = {}
     for name, backend in BACKENDS:
+        if dtype == torch.float32 and name != "efficient":
+            continue
+
         def step(i):
             with sdpa_kernel(backend):
                 F.scaled_dot_product_attention(*inputs[i % 3], is_causal=causal)
-        times[name] = median_ms(step)
-    times["hunch"] = median_ms(lambda i: kernel.run(calls[i % 3], dtype))
+        times[name] = median_ms(step, repeats)
+    for name in ("efficient", "flash") if dtype != torch.float32 else ("efficient",):
+        times["our " + name] = median_ms(lambda i: kernel.run(name, calls[i % 3], dtype), repeats)
     return {name: flop / ms / 1e9 for name, ms in times.items()}
 
 
@@ -185,7 +197,7 @@ def time_decode(kernel, heads, kv_heads, keys, dim):
     out = torch.empty_like(q)
     calls = [kernel.params(q, k, v, out) for k, v in sets]
     size = 2 * 2 * 8 * kv_heads * keys * dim
-    ours = median_ms(lambda i: kernel.run(calls[i % 3][0], torch.bfloat16))
+    ours = median_ms(lambda i: kernel.run("flash", calls[i % 3][0], torch.bfloat16))
 
     def step(i):
         with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
@@ -219,14 +231,15 @@ def main():
     if options.no_times:
         return 1 if wrong else 0
 
-    print(f"\n{'B,H,S,D':>16} {'':>6} {'dtype':>5} {'efficient':>9} {'flash':>6} {'cudnn':>6} {'hunch':>6}   of efficient  of flash")
-    for dtype in (torch.bfloat16, torch.float16):
+    names = ("efficient", "flash", "cudnn", "our efficient", "our flash")
+    print(f"\n{'B,H,S,D':>16} {'':>6} {'dtype':>5}", *(f"{name:>13}" for name in names), " efficient  flash")
+    for dtype in (torch.bfloat16, torch.float16, torch.float32):
         for shape in SHAPES:
             for causal in (True, False):
                 t = time_shape(kernel, shape, causal, dtype)
-                print(f"{','.join(map(str, shape)):>16} {'causal' if causal else 'full':>6} {str(dtype)[6:].replace('bfloat', 'bf').replace('float', 'f'):>5} "
-                      f"{t['efficient']:9.0f} {t['flash']:6.0f} {t['cudnn']:6.0f} {t['hunch']:6.0f} "
-                      f"{t['hunch'] / t['efficient']:13.2f} {t['hunch'] / t['flash']:9.2f}", flush=True)
+                ratios = [t[f"our {n}"] / t[n] if n in t else math.nan for n in ("efficient", "flash")]
+                print(f"{','.join(map(str, shape)):>16} {'causal' if causal else 'full':>6} {DTYPE_NAMES[dtype]:>5}",
+                      *(f"{t.get(name, math.nan):13.0f}" for name in names), f"{ratios[0]:10.2f} {ratios[1]:6.2f}", flush=True)
     print("\none query, batch 8, bf16: heads, kv_heads, keys, head_dim: parts, GB/s of K and V, PyTorch's flash")
     for heads, kv_heads, keys, dim in ((16, 16, 4096, 64), (32, 8, 4096, 128), (32, 8, 16384, 128), (32, 8, 65536, 128)):
         parts, ours, theirs = time_decode(kernel, heads, kv_heads, keys, dim)

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hunch/attention/tiles/cuda_call.h"
 #include "hunch/base/check.h"
 #include "hunch/tensor/device.h"
 
@@ -11,7 +12,6 @@ namespace hunch::attention::cudnn {
 namespace {
 
 using tensor::DType;
-using tensor::Tensor;
 
 constexpr int64_t kMaxHeadDim = 256;
 constexpr int64_t kHeadDimStep = 8;  // 16 bytes, what its loads move at once
@@ -20,11 +20,6 @@ void check_head_dim(std::string_view what, int64_t size, std::vector<std::string
   if (size > kMaxHeadDim) reasons.push_back(fmt::format("{} {} is over {}", what, size, kMaxHeadDim));
   if (size % kHeadDimStep != 0)
     reasons.push_back(fmt::format("{} {} is not a multiple of {}", what, size, kHeadDimStep));
-}
-
-void check_row(std::string_view what, const Tensor& tensor, std::vector<std::string>& reasons) {
-  if (tensor.stride(-1) != 1 && tensor.size(-1) > 1)
-    reasons.push_back(fmt::format("{}'s last stride is {}, not 1", what, tensor.stride(-1)));
 }
 
 }  // namespace
@@ -42,9 +37,7 @@ std::vector<std::string> CudnnBackend::refusals(const Call& call) const {
   check_head_dim("head_dim", call.query.size(3), reasons);
   if (call.value.size(3) != call.query.size(3))
     check_head_dim("value's head_dim", call.value.size(3), reasons);
-  check_row("query", call.query, reasons);
-  check_row("key", call.key, reasons);
-  check_row("value", call.value, reasons);
+  tiles::add_row_refusals(call, reasons);
   if (call.query.numel() == 0) reasons.emplace_back("the query is empty");
   if (call.key.size(2) == 0) reasons.emplace_back("there are no keys");
   if (call.mask && call.mask->dtype() != DType::boolean && call.mask->dtype() != call.query.dtype()) {

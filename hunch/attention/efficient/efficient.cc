@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "hunch/attention/efficient/efficient_cpu.h"
+#include "hunch/attention/efficient/efficient_cuda.h"
+#include "hunch/attention/tiles/cuda_call.h"
 #include "hunch/attention/tiles/describe.h"
 #include "hunch/base/check.h"
 #include "hunch/base/probe.h"
@@ -26,6 +28,8 @@ std::string_view kernel_name(tensor::DType dtype) {
 }  // namespace
 
 std::vector<std::string> EfficientBackend::refusals(const Call& call) const {
+  if (call.query.device().info().kind == tensor::DeviceKind::cuda)
+    return tiles::cuda_refusals(call, {.max_head_dim = kMaxCudaHeadDim, .takes_f32 = true});
   return tiles::refusals(call, kMaxHeadDim);
 }
 
@@ -35,11 +39,17 @@ Output EfficientBackend::forward(const Prepared& prepared) const {
                         tensor::dims_text({&call.query, &call.key, &call.value}));
   Output output = tiles::make_output(call);
   const tiles::FusedProblem problem = tiles::describe(call, output);
+#if HUNCH_HAS_CUDA
+  if (tensor::CudaDevice* const gpu = call.query.device().as_cuda(); gpu != nullptr) {
+    if (call.query.numel() > 0) efficient_cuda(*gpu, problem);  // else no rows: nothing to launch
+    return output;
+  }
+#endif
   const int64_t items = item_count(problem);
   if (items == 0) return output;  // no rows: nothing to launch
 
   tensor::CpuDevice* const device = call.query.device().as_cpu();
-  HUNCH_CHECK(device != nullptr, "efficient runs on the CPU only; see refusals");
+  HUNCH_CHECK(device != nullptr, "efficient on a device that refusals should have refused");
   base::WorkInfo work;
   work.name = kernel_name(problem.dtype);
   work.grid = {static_cast<uint32_t>(std::min<int64_t>(items, std::numeric_limits<uint32_t>::max())), 1, 1};

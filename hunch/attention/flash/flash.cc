@@ -4,6 +4,8 @@
 #include <limits>
 
 #include "hunch/attention/flash/flash_cpu.h"
+#include "hunch/attention/flash/flash_cuda.h"
+#include "hunch/attention/tiles/cuda_call.h"
 #include "hunch/attention/tiles/describe.h"
 #include "hunch/base/check.h"
 #include "hunch/base/probe.h"
@@ -26,6 +28,8 @@ std::string_view kernel_name(tensor::DType dtype) {
 }  // namespace
 
 std::vector<std::string> FlashBackend::refusals(const Call& call) const {
+  if (call.query.device().info().kind == tensor::DeviceKind::cuda)
+    return tiles::cuda_refusals(call, {.max_head_dim = kMaxCudaHeadDim, .takes_f32 = false});
   return tiles::refusals(call, kMaxHeadDim);
 }
 
@@ -35,11 +39,17 @@ Output FlashBackend::forward(const Prepared& prepared) const {
                         tensor::dims_text({&call.query, &call.key, &call.value}));
   Output output = tiles::make_output(call);
   const tiles::FusedProblem problem = tiles::describe(call, output);
+#if HUNCH_HAS_CUDA
+  if (tensor::CudaDevice* const gpu = call.query.device().as_cuda(); gpu != nullptr) {
+    if (call.query.numel() > 0) flash_cuda(*gpu, problem);  // else no rows: nothing to launch
+    return output;
+  }
+#endif
   const FlashPlan plan = make_plan(problem, panel_rows());
   if (plan.items == 0) return output;  // no rows: nothing to launch
 
   tensor::CpuDevice* const device = call.query.device().as_cpu();
-  HUNCH_CHECK(device != nullptr, "flash runs on the CPU only; see refusals");
+  HUNCH_CHECK(device != nullptr, "flash on a device that refusals should have refused");
   // Parts of split keys wait here for the second round; in stream order, so it may go when we return.
   tensor::Tensor workspace;
   if (plan.workspace_floats(problem) > 0)

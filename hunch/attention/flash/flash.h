@@ -1,8 +1,10 @@
 // The FlashAttention backend: one fused kernel over tiles of queries and of keys and values, with online
 // softmax, register-blocked products and normalisation at the end; keys are split where queries are few.
 //
-// In:  a Call on the CPU, f32, bf16 or f16, any strides, any mask, head_dim up to kMaxHeadDim.
-// Out: one kernel launch; the result contiguous [batch, heads, length, value dim], LSE where asked for.
+// In:  a Call on the CPU, f32, bf16 or f16, any strides, any mask, head_dim up to kMaxHeadDim; or on an
+// NVIDIA GPU from sm_80 on, bf16 or f16, last strides 1, head_dim up to kMaxCudaHeadDim.
+// Out: one kernel launch, on a GPU two where the keys of few queries are split; the result contiguous [batch,
+// heads, length, value dim], LSE where asked for.
 #pragma once
 
 #include "hunch/attention/backend.h"
@@ -11,7 +13,8 @@ namespace hunch::attention::flash {
 
 class FlashBackend final : public Backend {
  public:
-  static constexpr int64_t kMaxHeadDim = 256;
+  static constexpr int64_t kMaxHeadDim = 256;  // on a CPU
+  static constexpr int64_t kMaxCudaHeadDim = 256;
 
   std::string_view name() const override { return "flash"; }
   std::string_view summary() const override {

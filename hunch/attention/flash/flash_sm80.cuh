@@ -1,8 +1,8 @@
 // FlashAttention forward with mma.sync: one block a tile of query rows, K and V streamed through shared
 // memory.
 //
-// In:  FlashParams (flash_sm80.h): q, k, v in f16 or bf16, any strides with a unit last one, an optional
-// mask. Out: softmax(scale q k^T + mask) v in the same type, and the log-sum-exp where asked for. Holds: f32
+// In:  AttentionParams: q, k, v in f16 or bf16, any strides with a unit last one, an optional mask. Out:
+// softmax(scale q k^T + mask) v in the same type, and the log-sum-exp where asked for. Holds: f32
 // accumulation; scores never leave registers; a fully masked row is 0 with LSE -inf; nothing past the ends of
 // q, k, v is read; the same bits from run to run. Needs sm_80.
 //
@@ -15,16 +15,21 @@
 //   2b 256 rows a block, 8 warps of 32 rows                              292  331    -
 //   3 a loader that keeps one address a thread instead of one a copy     318  338  303   300 356 322
 //   4 the shift of a row recomputed instead of kept; 48 and 80 keys      319  349  323   300 356 318
-// Causal gains 8 to 12 % from putting the longest tile of every head first (tile_major).
+// Causal gains 8 to 12 % from putting the longest tile of every head first.
 #pragma once
 
-#include "hunch/attention/flash/flash_sm80.h"
-#include "hunch/attention/tiles/ptx_sm80.cuh"
+#include "hunch/attention/flash/packed_sm80.cuh"
+#include "hunch/attention/tiles/attention_params.h"
+#include "hunch/attention/tiles/loader_sm80.cuh"
+#include "hunch/attention/tiles/online_softmax_sm80.cuh"
+#include "hunch/attention/tiles/products_sm80.cuh"
 
 namespace hunch::attention::sm80 {
 
+// kStages 2: K and V each have two tiles of memory, and one barrier a tile is enough. 1: one each, K is
+// replaced behind the first product and V behind the second, two barriers a tile, half the memory.
 template <class T_, int kDim_, int kRows_, int kKeys_, int kWarps_, int kBlocksPerSm_,
-          bool kQueryInRegisters_>
+          bool kQueryInRegisters_, int kStages_ = 2>
 struct FlashShape {
   using T = T_;
   static constexpr int kDim = kDim_;    // head_dim rounded up
@@ -34,192 +39,115 @@ struct FlashShape {
   static constexpr int kThreads = kWarps_ * 32;
   static constexpr int kBlocksPerSm = kBlocksPerSm_;
   static constexpr bool kQueryInRegisters = kQueryInRegisters_;
+  static constexpr int kStages = kStages_;
   static constexpr int kM = kRows / kWarps / 16;  // 16-row tiles a warp
   static constexpr int kChunks = kKeys / 16;
   static constexpr int kSteps = kDim / 16;
   static constexpr int kQueryBytes = kRows * kDim * 2;
   static constexpr int kTileBytes = kKeys * kDim * 2;
-  static constexpr int kSharedBytes = kQueryBytes + 4 * kTileBytes;
+  static constexpr int kSharedBytes = kQueryBytes + 2 * kStages * kTileBytes;
   static_assert(kRows == kWarps * kM * 16 && kDim % 64 == 0 && kKeys % 16 == 0);
 };
 
-// Byte offset of 16-byte chunk `chunk` of row `row`, swizzled so that eight rows of one chunk column fall
-// into eight different bank groups.
-template <int kDim>
-__device__ __forceinline__ uint32_t swizzled(int row, int chunk) {
-  return static_cast<uint32_t>(row * kDim * 2 + ((chunk ^ (row & 7)) << 4));
-}
+// Which rows a block computes. Packed: the query heads that share a key head stand below each other, row r is
+// position r % length of the group's head r / length, so that a few queries of many heads fill one tile.
+template <bool kPacked>
+struct FlashRows {
+  int batch, head, kv_head;  // packed: the first head of the group
+  int first, end;            // the block's rows, of `end` in all
+  int length;
 
-// Copies tiles of kRows rows to shared memory, each thread the same 16-byte column of rows that lie
-// kThreads / (chunks a row) apart; so a tile costs a thread one address and a few additions. What lies
-// outside of the matrix becomes zero.
-template <class T, int kDim, int kRows, int kThreads>
-class TileLoader {
- public:
-  __device__ __forceinline__ TileLoader(const T* source, int64_t row_stride, int rows, int head_dim,
-                                        bool aligned)
-      : stride_(row_stride), rows_(rows), head_dim_(head_dim), aligned_(aligned) {
-    const int thread = static_cast<int>(threadIdx.x);
-    row_ = thread / kChunks;
-    const int chunk = thread % kChunks;
-    column_ = chunk * 8;
-    offset_ = swizzled<kDim>(row_, chunk);
-    source_ = source + row_ * row_stride + column_;
+  __device__ __forceinline__ int head_of(int row) const { return kPacked ? head + row / length : head; }
+  __device__ __forceinline__ int position(int row) const { return kPacked ? row % length : row; }
+  // Least and greatest position of rows [first, first + count).
+  __device__ __forceinline__ int least(int count) const {
+    const int last = min(first + count, end) - 1;
+    return kPacked ? (first / length == last / length ? first % length : 0) : first;
   }
-
-  __device__ __forceinline__ void load(uint32_t target, char* generic, int first) const {
-    const T* from = source_ + first * stride_;
-    if (aligned_) {
-      const int valid = column_ < head_dim_ ? 16 : 0;
-      if (first + kRows <= rows_) {
-#pragma unroll
-        for (int i = 0; i < kPasses; ++i) {
-          copy_async_16(target + offset(i), valid != 0 ? from : source_base(), valid);
-          from += kStep * stride_;
-        }
-      } else {
-#pragma unroll
-        for (int i = 0; i < kPasses; ++i) {
-          const bool inside = first + row_ + i * kStep < rows_ && valid != 0;
-          copy_async_16(target + offset(i), inside ? from + i * kStep * stride_ : source_base(),
-                        inside ? 16 : 0);
-        }
-      }
-      return;
-    }
-    for (int i = 0; i < kPasses; ++i) {
-      alignas(16) T values[8];
-      const bool inside = first + row_ + i * kStep < rows_;
-#pragma unroll
-      for (int e = 0; e < 8; ++e)
-        values[e] = inside && column_ + e < head_dim_ ? from[i * kStep * stride_ + e] : T(0.0f);
-      *reinterpret_cast<uint4*>(generic + offset(i)) = *reinterpret_cast<const uint4*>(values);
-    }
+  __device__ __forceinline__ int greatest(int count) const {
+    const int last = min(first + count, end) - 1;
+    return kPacked ? (first / length == last / length ? last % length : length - 1) : last;
   }
-
- private:
-  static constexpr int kChunks = kDim / 8;
-  static constexpr int kStep = kThreads / kChunks;
-  static constexpr int kPasses = kRows / kStep;
-  static_assert(kThreads % kChunks == 0 && kRows % kStep == 0);
-
-  // Where the rows of a thread keep their place in the swizzle the offset only moves down.
-  __device__ __forceinline__ uint32_t offset(int pass) const {
-    if constexpr (kStep % 8 == 0) return offset_ + pass * kStep * kDim * 2;
-    return swizzled<kDim>(row_ + pass * kStep, column_ / 8);
-  }
-  // Any address that may be read: for copies of no bytes.
-  __device__ __forceinline__ const T* source_base() const { return source_ - row_ * stride_ - column_; }
-
-  const T* source_;
-  int64_t stride_;
-  int rows_, head_dim_, row_, column_;
-  uint32_t offset_;
-  bool aligned_;
 };
 
-// The additive mask of one pair: 0, -inf, or the mask's value; in units of the natural exponent.
-__device__ __forceinline__ float mask_value(const FlashParams& p, int64_t offset) {
-  switch (p.mask_type) {
-    case MaskType::boolean:
-      return static_cast<const uint8_t*>(p.mask)[offset] != 0 ? 0.0f : -INFINITY;
-    case MaskType::f32:
-      return static_cast<const float*>(p.mask)[offset];
-    case MaskType::f16:
-      return __half2float(static_cast<const __half*>(p.mask)[offset]);
-    case MaskType::bf16:
-      return __bfloat162float(static_cast<const __nv_bfloat16*>(p.mask)[offset]);
-    case MaskType::none:
-      break;
-  }
-  return 0.0f;
-}
-
-constexpr float kLog2E = 1.4426950408889634f;
-
 // kGeneral: scores are scaled (by any scale) and masked before the maximum is taken; else scale > 0 and no
-// mask tensor, and the scale is folded into the exponent.
-template <class Shape, bool kGeneral, bool kSplit>
+// mask tensor, and the scale is folded into the exponent. kDecode: rows are packed and keys may be split.
+template <class Shape, bool kGeneral, bool kDecode>
 __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
-    flash_forward_kernel(const __grid_constant__ FlashParams p) {
+    flash_forward_kernel(const __grid_constant__ AttentionParams p) {
   using T = typename Shape::T;
   constexpr int kM = Shape::kM, kChunks = Shape::kChunks, kSteps = Shape::kSteps, kDim = Shape::kDim;
   constexpr int kKeys = Shape::kKeys, kRows = Shape::kRows, kThreads = Shape::kThreads;
   constexpr int kTiles = kKeys / 8;  // 8-key accumulator tiles
+  constexpr int kStages = Shape::kStages;
 
   extern __shared__ __align__(1024) char shared[];
   const uint32_t shared_q = shared_address(shared);
   const uint32_t shared_k = shared_q + Shape::kQueryBytes;
-  const uint32_t shared_v = shared_k + 2 * Shape::kTileBytes;
+  const uint32_t shared_v = shared_k + kStages * Shape::kTileBytes;
   char* const generic_k = shared + Shape::kQueryBytes;
-  char* const generic_v = generic_k + 2 * Shape::kTileBytes;
+  char* const generic_v = generic_k + kStages * Shape::kTileBytes;
 
   const int lane = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
 
-  // Which tile of which head.
-  const int tiles = (p.length + kRows - 1) / kRows;
-  const int64_t all_heads = static_cast<int64_t>(p.batch) * p.heads;
+  // Which tile of which head. Causal: the longest tile of every head first.
+  const int group = kDecode ? p.heads / p.kv_heads : 1;
+  const int heads = kDecode ? p.kv_heads : p.heads;
+  FlashRows<kDecode> rows;
+  rows.length = p.length;
+  rows.end = p.length * group;
+  const int tiles = (rows.end + kRows - 1) / kRows;
   int64_t block = blockIdx.x;
   int split = 0;
-  if constexpr (kSplit) {
+  if constexpr (kDecode) {
     split = static_cast<int>(block % p.splits);
     block /= p.splits;
   }
-  const int tile_index = static_cast<int>(p.tile_major ? block / all_heads : block % tiles);
-  const int64_t bh = p.tile_major ? block % all_heads : block / tiles;
-  const int tile = p.causal ? tiles - 1 - tile_index : tile_index;  // the longest rows first
-  const int batch = static_cast<int>(bh / p.heads);
-  const int head = static_cast<int>(bh % p.heads);
-  const int kv_head = head / (p.heads / p.kv_heads);
-  const int first_row = tile * kRows;
+  const int64_t all_heads = static_cast<int64_t>(p.batch) * heads;
+  const int64_t bh = p.causal ? block % all_heads : block / tiles;
+  const int tile =
+      p.causal ? tiles - 1 - static_cast<int>(block / all_heads) : static_cast<int>(block % tiles);
+  rows.batch = static_cast<int>(bh / heads);
+  rows.head = static_cast<int>(bh % heads) * group;
+  rows.kv_head = kDecode ? rows.head / group : rows.head / (p.heads / p.kv_heads);
+  rows.first = tile * kRows;
 
-  const T* const q = static_cast<const T*>(p.q) + batch * p.q_batch + head * p.q_head;
-  const T* const k = static_cast<const T*>(p.k) + batch * p.k_batch + kv_head * p.k_head;
-  const T* const v = static_cast<const T*>(p.v) + batch * p.v_batch + kv_head * p.v_head;
+  const T* const q = static_cast<const T*>(p.q) + rows.batch * p.q_batch + rows.head * p.q_head;
+  const T* const k = static_cast<const T*>(p.k) + rows.batch * p.k_batch + rows.kv_head * p.k_head;
+  const T* const v = static_cast<const T*>(p.v) + rows.batch * p.v_batch + rows.kv_head * p.v_head;
 
   // Key tiles [tile_begin, tile_end); from `first_edge` on they need a comparison per pair.
-  const int last_key = p.causal ? min(p.kv_length, first_row + kRows) : p.kv_length;
+  const int last_key = p.causal ? min(p.kv_length, rows.greatest(kRows) + 1) : p.kv_length;
   int tile_begin = 0;
   int tile_end = (last_key + kKeys - 1) / kKeys;
-  if constexpr (kSplit) {
+  if constexpr (kDecode) {
     const int share = (tile_end + p.splits - 1) / p.splits;
     tile_begin = min(split * share, tile_end);
     tile_end = min(tile_begin + share, tile_end);
   }
-  const int first_edge = min(p.kv_length / kKeys, p.causal ? (first_row + 1) / kKeys : p.kv_length);
+  const int first_edge = min(p.kv_length / kKeys, p.causal ? (rows.least(kRows) + 1) / kKeys : p.kv_length);
 
   const TileLoader<T, kDim, kKeys, kThreads> loader_k(k, p.k_row, p.kv_length, p.head_dim, p.aligned);
-  const TileLoader<T, kDim, kKeys, kThreads> loader_v(v, p.v_row, p.kv_length, p.head_dim, p.aligned);
-  const auto load_k = [&](int j) {
-    loader_k.load(shared_k + (j & 1) * Shape::kTileBytes, generic_k + (j & 1) * Shape::kTileBytes, j * kKeys);
-  };
-  const auto load_v = [&](int j) {
-    loader_v.load(shared_v + (j & 1) * Shape::kTileBytes, generic_v + (j & 1) * Shape::kTileBytes, j * kKeys);
-  };
+  const TileLoader<T, kDim, kKeys, kThreads> loader_v(v, p.v_row, p.kv_length, p.value_dim, p.aligned);
+  const auto stage = [&](int j) { return kStages == 2 ? (j & 1) * Shape::kTileBytes : 0; };
+  const auto load_k = [&](int j) { loader_k.load(shared_k + stage(j), generic_k + stage(j), j * kKeys); };
+  const auto load_v = [&](int j) { loader_v.load(shared_v + stage(j), generic_v + stage(j), j * kKeys); };
 
   float out[kM][kDim / 8][4];
-  float maximum[kM][2];
-  float sum[kM][2];
 #pragma unroll
-  for (int m = 0; m < kM; ++m) {
-    maximum[m][0] = maximum[m][1] = -INFINITY;
-    sum[m][0] = sum[m][1] = 0.0f;
+  for (int m = 0; m < kM; ++m)
 #pragma unroll
     for (int d = 0; d < kDim / 8; ++d)
 #pragma unroll
       for (int e = 0; e < 4; ++e) out[m][d][e] = 0.0f;
-  }
+  RowState<kM> state;
+  state.start();
 
-  // Lane offsets of ldmatrix within a tile: rows of Q and V by lane % 16, of K by eights.
   const int warp_row = warp * kM * 16;
-  const int row_a = lane % 16, chunk_a = lane / 16;
-  const int row_b = (lane / 16) * 8 + lane % 8, chunk_b = (lane / 8) % 2;
-
-  // Stepping over 16 columns flips bits of the swizzled address; rows of sixteen leave those bits alone.
-  const uint32_t lane_q = shared_q + swizzled<kDim>(warp_row + row_a, chunk_a);
-  const uint32_t lane_k = shared_k + swizzled<kDim>(row_b, chunk_b);
-  const uint32_t lane_v = shared_v + swizzled<kDim>(row_a, chunk_a);
+  const uint32_t lane_q = shared_q + lane_rows_a<kDim>(warp_row, lane);
+  const uint32_t lane_k = shared_k + lane_rows_b<kDim>(lane);
+  const uint32_t lane_v = shared_v + lane_rows_a<kDim>(0, lane);
 
   uint32_t q_registers[Shape::kQueryInRegisters ? kM : 1][Shape::kQueryInRegisters ? kSteps : 1][4];
   const auto query = [&](int m, int step, uint32_t(&fragment)[4]) {
@@ -231,160 +159,67 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     }
   };
 
-  // Scale and mask in place; pairs that do not exist or are not allowed become -inf.
-  const auto edit = [&](float(&s)[kM][kTiles][4], int j) {
-    const bool edge = j >= first_edge;
-    if (!kGeneral && !edge) return;
-#pragma unroll
-    for (int m = 0; m < kM; ++m)
-#pragma unroll
-      for (int t = 0; t < kTiles; ++t)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const int row = first_row + warp_row + m * 16 + lane / 4 + (e / 2) * 8;
-          const int column = j * kKeys + t * 8 + (lane % 4) * 2 + e % 2;
-          const bool exists = column < p.kv_length && (!p.causal || column <= row);
-          float value = s[m][t][e];
-          if constexpr (kGeneral) {
-            value *= p.scale;
-            if (p.mask != nullptr && exists && row < p.length)
-              value += mask_value(
-                  p, batch * p.mask_batch + head * p.mask_head + row * p.mask_row + column * p.mask_column);
-          }
-          s[m][t][e] = exists ? value : -INFINITY;
-        }
+  // The row of (m, h); one that exists, where the tile hangs over.
+  const auto row_of = [&](int m, int h) {
+    return min(rows.first + warp_row + m * 16 + lane / 4 + h * 8, rows.end - 1);
   };
-
   const float scale_log2 = kGeneral ? kLog2E : p.scale * kLog2E;
-
-  // Takes the new maximum; rescales what has been summed only where a maximum of the warp moved.
-  // What is taken off a scaled score before it is an exponent; 0 for a row without any pair yet.
-  const auto shift = [&](float row_maximum) {
-    return row_maximum == -INFINITY ? 0.0f : row_maximum * scale_log2;
-  };
-  const auto take_maximum = [&](const float(&s)[kM][kTiles][4]) {
-    bool moved = false;
-    float factor[kM][2];
-#pragma unroll
-    for (int m = 0; m < kM; ++m)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        float next = maximum[m][h];
-#pragma unroll
-        for (int t = 0; t < kTiles; ++t) next = fmaxf(next, fmaxf(s[m][t][2 * h], s[m][t][2 * h + 1]));
-        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
-        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
-        moved |= next != maximum[m][h];
-        factor[m][h] = exp2_fast(maximum[m][h] * scale_log2 - shift(next));
-        maximum[m][h] = next;
-      }
-    if (!__any_sync(0xffffffffu, moved)) return;
-#pragma unroll
-    for (int m = 0; m < kM; ++m)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        sum[m][h] *= factor[m][h];
-#pragma unroll
-        for (int d = 0; d < kDim / 8; ++d) {
-          out[m][d][2 * h] *= factor[m][h];
-          out[m][d][2 * h + 1] *= factor[m][h];
-        }
-      }
-  };
-
-  // Weights of sixteen keys, as the A operand of the product with V; their sum is added up in f32.
-  const auto weigh = [&](const float(&s)[kM][kTiles][4], int c, uint32_t(&weights)[kM][4]) {
-#pragma unroll
-    for (int m = 0; m < kM; ++m)
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        const float less = -shift(maximum[m][h]);
-#pragma unroll
-        for (int t = 0; t < 2; ++t) {
-          const float x = exp2_fast(fmaf(s[m][2 * c + t][2 * h], scale_log2, less));
-          const float y = exp2_fast(fmaf(s[m][2 * c + t][2 * h + 1], scale_log2, less));
-          sum[m][h] += x + y;
-          weights[m][2 * t + h] = pack<T>(x, y);
-        }
-      }
-  };
-
-  const auto accumulate = [&](const uint32_t(&weights)[kM][4], int j, int c) {
-    const uint32_t tile_v = lane_v + (j & 1) * Shape::kTileBytes;
-    uint32_t b[2][4];
-    load_matrices_transposed(b[0], tile_v + c * 16 * kDim * 2);
-#pragma unroll
-    for (int d = 0; d < kDim / 16; ++d) {
-      if (d + 1 < kDim / 16)
-        load_matrices_transposed(b[(d + 1) % 2], (tile_v ^ ((d + 1) * 32)) + c * 16 * kDim * 2);
-#pragma unroll
-      for (int m = 0; m < kM; ++m) {
-        multiply_add<T>(out[m][2 * d], weights[m], b[d % 2][0], b[d % 2][1]);
-        multiply_add<T>(out[m][2 * d + 1], weights[m], b[d % 2][2], b[d % 2][3]);
-      }
+  const auto edit = [&](float(&s)[kM][kTiles][4], int j) {
+    const int column = j * kKeys + (lane % 4) * 2;
+    if constexpr (kGeneral) {
+      scale_and_mask(s, p, column, [&](int m, int h) {
+        const int row = row_of(m, h);
+        return rows.batch * p.mask_batch + rows.head_of(row) * p.mask_head + rows.position(row) * p.mask_row;
+      });
     }
+    if (j >= first_edge) hide_edges(s, p, column, [&](int m, int h) { return rows.position(row_of(m, h)); });
   };
+  // A warp whose rows all lie behind the last has nothing to compute, but still loads its share.
+  const bool active = !kDecode || rows.first + warp_row < rows.end;
 
-  // Scores of a whole tile, column step by column step: a query fragment is loaded once for all keys.
-  const auto product_tile = [&](float(&s)[kM][kTiles][4], int j) {
-    const uint32_t tile_k = lane_k + (j & 1) * Shape::kTileBytes;
-#pragma unroll
-    for (int m = 0; m < kM; ++m)
-#pragma unroll
-      for (int t = 0; t < kTiles; ++t)
-#pragma unroll
-        for (int e = 0; e < 4; ++e) s[m][t][e] = 0.0f;
-    uint32_t a[2][kM][4];
-#pragma unroll
-    for (int m = 0; m < kM; ++m) query(m, 0, a[0][m]);
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      if (step + 1 < kSteps) {
-#pragma unroll
-        for (int m = 0; m < kM; ++m) query(m, step + 1, a[(step + 1) % 2][m]);
-      }
-      uint32_t b[2][4];
-      load_matrices(b[0], tile_k ^ (step * 32));
-#pragma unroll
-      for (int c = 0; c < kChunks; ++c) {
-        if (c + 1 < kChunks) load_matrices(b[(c + 1) % 2], (tile_k ^ (step * 32)) + (c + 1) * 16 * kDim * 2);
-#pragma unroll
-        for (int m = 0; m < kM; ++m) {
-          multiply_add<T>(s[m][2 * c], a[step % 2][m], b[c % 2][0], b[c % 2][1]);
-          multiply_add<T>(s[m][2 * c + 1], a[step % 2][m], b[c % 2][2], b[c % 2][3]);
-        }
-      }
-    }
-  };
-
-  // One turn: scores, weights, product of one tile. At its start its K and V have arrived, and the next ones
-  // are asked for.
+  // One turn: scores, weights, product of one tile.
   const auto turn = [&](int j) {
     copy_async_wait<0>();
     __syncthreads();
-    if (j + 1 < tile_end) {
-      load_k(j + 1);
-      load_v(j + 1);
+    if constexpr (kStages == 2) {
+      if (j + 1 < tile_end) {
+        load_k(j + 1);
+        load_v(j + 1);
+      }
+      copy_async_commit();
+    } else {
+      load_v(j);
+      copy_async_commit();
     }
-    copy_async_commit();
     float scores[kM][kTiles][4];
-    product_tile(scores, j);
+    if (active) multiply_keys<T, kDim>(scores, lane_k + stage(j), query);
+    if constexpr (kStages == 1) {
+      copy_async_wait<0>();
+      __syncthreads();
+      if (j + 1 < tile_end) load_k(j + 1);
+      copy_async_commit();
+    }
+    if (!active) return;
     edit(scores, j);
-    take_maximum(scores);
+    state.take_maximum(scores, out, scale_log2);
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
       uint32_t weights[kM][4];
-      weigh(scores, c, weights);
-      accumulate(weights, j, c);
+      weigh<T>(state, scores, c, scale_log2, weights);
+      multiply_values<T, kDim>(out, weights, lane_v + stage(j), c);
     }
   };
 
   if (tile_begin < tile_end) {
-    TileLoader<T, kDim, kRows, kThreads>(q, p.q_row, p.length, p.head_dim, p.aligned)
-        .load(shared_q, shared, first_row);
+    if constexpr (kDecode) {
+      load_packed_rows<T, kDim, kRows, kThreads>(shared_q, shared, q, p, rows);
+    } else {
+      TileLoader<T, kDim, kRows, kThreads>(q, p.q_row, p.length, p.head_dim, p.aligned)
+          .load(shared_q, shared, rows.first);
+    }
     load_k(tile_begin);
     copy_async_commit();
-    load_v(tile_begin);
+    if constexpr (kStages == 2) load_v(tile_begin);
     copy_async_commit();
     copy_async_wait<1>();
     __syncthreads();
@@ -398,30 +233,22 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     for (int j = tile_begin; j < tile_end; ++j) turn(j);
   }
 
-  // Normalise and write, through the memory of Q so that rows leave in 16-byte pieces.
+  // Normalise and write: whole tiles through the memory of Q, so that rows leave in 16-byte pieces.
   __syncthreads();
 #pragma unroll
   for (int m = 0; m < kM; ++m)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      sum[m][h] += __shfl_xor_sync(0xffffffffu, sum[m][h], 1);
-      sum[m][h] += __shfl_xor_sync(0xffffffffu, sum[m][h], 2);
-      const float inverse = sum[m][h] > 0.0f ? 1.0f / sum[m][h] : (sum[m][h] == 0.0f ? 0.0f : NAN);
+      const float inverse = state.finish(m, h);
+      const float lse = state.log_sum_exp(m, h, scale_log2);
       const int local = warp_row + m * 16 + lane / 4 + h * 8;
-      const int row = first_row + local;
-      const float lse = sum[m][h] == 0.0f ? -INFINITY : maximum[m][h] * scale_log2 / kLog2E + logf(sum[m][h]);
-      if constexpr (kSplit) {
-        if (row < p.length) {
-          const int64_t at = (static_cast<int64_t>(split) * all_heads + bh) * p.length + row;
-          if (lane % 4 == 0) p.partial_lse[at] = lse;
-#pragma unroll
-          for (int d = 0; d < kDim / 8; ++d)
-#pragma unroll
-            for (int e = 0; e < 2; ++e) {
-              const int column = d * 8 + (lane % 4) * 2 + e;
-              if (column < p.head_dim)
-                p.partial_out[at * p.head_dim + column] = out[m][d][2 * h + e] * inverse;
-            }
+      const int row = rows.first + local;
+      if constexpr (kDecode) {
+        if (row < rows.end) {
+          const int64_t at = (static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length +
+                             rows.position(row);
+          write_packed_row<T, kDim>(p, rows.batch, rows.head_of(row), rows.position(row), split, at, lse,
+                                    out[m], h, inverse, lane);
         }
       } else {
         if (p.lse != nullptr && lane % 4 == 0 && row < p.length) p.lse[bh * p.length + row] = lse;
@@ -431,26 +258,11 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
               pack<T>(out[m][d][2 * h] * inverse, out[m][d][2 * h + 1] * inverse);
       }
     }
-  if constexpr (!kSplit) {
+  if constexpr (!kDecode) {
     __syncwarp();
-    T* const target = static_cast<T*>(p.out) + batch * p.o_batch + head * p.o_head;
-    constexpr int kChunksPerRow = kDim / 8;
-#pragma unroll
-    for (int i = 0; i < kM * 16 * kChunksPerRow / 32; ++i) {
-      const int index = i * 32 + lane;
-      const int local = warp_row + index / kChunksPerRow;
-      const int chunk = index % kChunksPerRow;
-      const int row = first_row + local;
-      if (row >= p.length || chunk * 8 >= p.head_dim) continue;
-      const uint4 bits = *reinterpret_cast<const uint4*>(shared + swizzled<kDim>(local, chunk));
-      T* const at = target + row * p.o_row + chunk * 8;
-      if (p.aligned) {
-        *reinterpret_cast<uint4*>(at) = bits;
-      } else {
-        const T* values = reinterpret_cast<const T*>(&bits);
-        for (int e = 0; e < 8 && chunk * 8 + e < p.head_dim; ++e) at[e] = values[e];
-      }
-    }
+    T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head * p.o_head;
+    store_rows<T, kDim, kM>(shared, target, p.o_row, rows.first, warp_row, p.length, p.value_dim, p.aligned,
+                            lane);
   }
 }
 

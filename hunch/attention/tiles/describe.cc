@@ -16,8 +16,6 @@ Strides4 strides_of(const tensor::Tensor& tensor) {
 std::vector<std::string> refusals(const Call& call, int64_t max_head_dim) {
   std::vector<std::string> reasons;
   const tensor::Tensor& query = call.query;
-  if (query.device().as_cpu() == nullptr)
-    reasons.push_back("this build has this kernel for the CPU only, and the tensors are on another device");
   if (query.dtype() == tensor::DType::boolean)
     reasons.push_back("query, key and value must be f32, bf16 or f16, and they are bool");
   for (const auto* tensor : {&query, &call.value}) {

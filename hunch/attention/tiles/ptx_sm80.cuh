@@ -1,5 +1,6 @@
 // The PTX that the sm_80 attention kernels use, each instruction once: asynchronous copies to shared memory,
-// ldmatrix, mma m16n8k16 with f32 accumulators, ex2. Nothing else in hunch writes inline assembly for sm_80.
+// ldmatrix, mma with f32 accumulators (m16n8k16 of 16-bit types, m16n8k8 of tf32), ex2. Nothing else in hunch
+// writes inline assembly for sm_80.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -51,6 +52,15 @@ template <>
 __device__ __forceinline__ void multiply_add<__half>(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
                                                      uint32_t b1) {
   asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};\n"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// The same for tf32, 16x8 times 8x8; of each f32 in a and b the unit reads the upper 19 bits.
+__device__ __forceinline__ void multiply_add_tf32(float (&c)[4], const uint32_t (&a)[4], uint32_t b0,
+                                                  uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
       "{%0,%1,%2,%3};\n"
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));

@@ -1,0 +1,64 @@
+// From a compiled attention kernel to a Launch: its registers and memory, asked for once a device, and the
+// call that enqueues it. Every kernel takes AttentionParams by value and nothing else.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <array>
+#include <atomic>
+
+#include "hunch/attention/tiles/attention_params.h"
+
+namespace hunch::attention::sm80 {
+
+inline int current_device() {
+  int device = 0;
+  cudaGetDevice(&device);
+  return device;
+}
+
+// Shared memory that a block may opt in to on the current device.
+inline int shared_limit() {
+  int bytes = 0;
+  cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, current_device());
+  return bytes;
+}
+
+template <void (*kKernel)(AttentionParams)>
+Launch make_launch(std::string_view name, int64_t blocks, int threads, int dynamic_bytes) {
+  struct Known {
+    std::atomic<bool> done{false};
+    int registers = 0;
+    int64_t static_bytes = 0;
+  };
+  static std::array<Known, 64> devices;  // by ordinal; what two threads write at once is the same
+  Known& known = devices[static_cast<std::size_t>(current_device()) % devices.size()];
+  if (!known.done.load(std::memory_order_acquire)) {
+    cudaFuncAttributes attributes = {};
+    if (cudaFuncGetAttributes(&attributes, kKernel) == cudaSuccess &&
+        cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes) ==
+            cudaSuccess) {
+      known.registers = attributes.numRegs;
+      known.static_bytes = static_cast<int64_t>(attributes.sharedSizeBytes);
+      known.done.store(true, std::memory_order_release);
+    }
+  }
+  Launch launch;
+  launch.name = name;
+  launch.blocks = blocks;
+  launch.threads = static_cast<uint32_t>(threads);
+  launch.registers = known.registers;
+  launch.shared_bytes = known.static_bytes + dynamic_bytes;
+  launch.dynamic_bytes = dynamic_bytes;
+  launch.run = [](const AttentionParams& params, const Launch& self, void* stream) -> int {
+    if (self.blocks > kMaxBlocks) return cudaErrorInvalidConfiguration;
+    AttentionParams copy = params;
+    void* arguments[] = {&copy};
+    return cudaLaunchKernel(reinterpret_cast<const void*>(kKernel), dim3(static_cast<unsigned>(self.blocks)),
+                            dim3(self.threads), arguments, static_cast<std::size_t>(self.dynamic_bytes),
+                            static_cast<cudaStream_t>(stream));
+  };
+  return launch;
+}
+
+}  // namespace hunch::attention::sm80

@@ -1,0 +1,167 @@
+// The online softmax over accumulator fragments, and what is done to scores before it: scale, mask, edges.
+//
+// A warp holds kM tiles of 16 rows; element [m][t][e] of its scores belongs to row m * 16 + lane / 4 + (e /
+// 2)
+// * 8 and to key t * 8 + (lane % 4) * 2 + e % 2 of the tile, as mma leaves them; in each lane the pair (m, h)
+// names a row. Holds: pairs that do not exist are -inf; a row that has seen none has maximum -inf and sum 0;
+// the maximum is one of the scores as they stand, `scale_log2` takes them to powers of two.
+#pragma once
+
+#include "hunch/attention/tiles/attention_params.h"
+#include "hunch/attention/tiles/ptx_sm80.cuh"
+
+namespace hunch::attention::sm80 {
+
+constexpr float kLog2E = 1.4426950408889634f;
+
+// s = s * scale + mask, the mask read as `Element`. row_offset(m, h) is where a row of the mask starts; keys
+// behind the last take the last one's value, and edges() hides them later.
+template <class Read, int kM, int kTiles, class RowOffset>
+__device__ __forceinline__ void scale_and_add(float (&s)[kM][kTiles][4], const AttentionParams& p, int column,
+                                              const RowOffset& row_offset, const Read& read) {
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int64_t row = row_offset(m, h);
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const int key = min(column + t * 8 + e, p.kv_length - 1);
+          s[m][t][2 * h + e] = fmaf(s[m][t][2 * h + e], p.scale, read(row + key * p.mask_column));
+        }
+    }
+}
+
+// Scale and mask of a whole tile whose first key of this lane is `column`. The mask's type is asked once.
+template <int kM, int kTiles, class RowOffset>
+__device__ __forceinline__ void scale_and_mask(float (&s)[kM][kTiles][4], const AttentionParams& p,
+                                               int column, const RowOffset& row_offset) {
+  switch (p.mask_type) {
+    case MaskType::none:
+#pragma unroll
+      for (int m = 0; m < kM; ++m)
+#pragma unroll
+        for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+          for (int e = 0; e < 4; ++e) s[m][t][e] *= p.scale;
+      return;
+    case MaskType::boolean:
+      return scale_and_add(s, p, column, row_offset, [&p](int64_t at) {
+        return static_cast<const uint8_t*>(p.mask)[at] != 0 ? 0.0f : -INFINITY;
+      });
+    case MaskType::f32:
+      return scale_and_add(s, p, column, row_offset,
+                           [&p](int64_t at) { return static_cast<const float*>(p.mask)[at]; });
+    case MaskType::f16:
+      return scale_and_add(s, p, column, row_offset,
+                           [&p](int64_t at) { return __half2float(static_cast<const __half*>(p.mask)[at]); });
+    case MaskType::bf16:
+      return scale_and_add(s, p, column, row_offset, [&p](int64_t at) {
+        return __bfloat162float(static_cast<const __nv_bfloat16*>(p.mask)[at]);
+      });
+  }
+}
+
+// Hides keys from kv_length on and, where causal, keys behind the row's own position.
+template <int kM, int kTiles, class Position>
+__device__ __forceinline__ void hide_edges(float (&s)[kM][kTiles][4], const AttentionParams& p, int column,
+                                           const Position& position) {
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int end = p.causal ? min(p.kv_length, position(m, h) + 1) : p.kv_length;
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          if (column + t * 8 + e >= end) s[m][t][2 * h + e] = -INFINITY;
+    }
+}
+
+template <int kM>
+struct RowState {
+  float maximum[kM][2];
+  float sum[kM][2];
+
+  __device__ __forceinline__ void start() {
+#pragma unroll
+    for (int m = 0; m < kM; ++m) {
+      maximum[m][0] = maximum[m][1] = -INFINITY;
+      sum[m][0] = sum[m][1] = 0.0f;
+    }
+  }
+
+  // What is taken off a scaled score before it is an exponent; 0 for a row without any pair yet.
+  __device__ static __forceinline__ float shift(float row_maximum, float scale_log2) {
+    return row_maximum == -INFINITY ? 0.0f : row_maximum * scale_log2;
+  }
+
+  // Takes the new maximum; rescales what has been summed only where a maximum of the warp moved.
+  template <int kTiles, int kOut>
+  __device__ __forceinline__ void take_maximum(const float (&s)[kM][kTiles][4], float (&out)[kM][kOut][4],
+                                               float scale_log2) {
+    bool moved = false;
+    float factor[kM][2];
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        float next = maximum[m][h];
+#pragma unroll
+        for (int t = 0; t < kTiles; ++t) next = fmaxf(next, fmaxf(s[m][t][2 * h], s[m][t][2 * h + 1]));
+        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
+        next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
+        moved |= next != maximum[m][h];
+        factor[m][h] = exp2_fast(maximum[m][h] * scale_log2 - shift(next, scale_log2));
+        maximum[m][h] = next;
+      }
+    if (!__any_sync(0xffffffffu, moved)) return;
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        sum[m][h] *= factor[m][h];
+#pragma unroll
+        for (int d = 0; d < kOut; ++d) {
+          out[m][d][2 * h] *= factor[m][h];
+          out[m][d][2 * h + 1] *= factor[m][h];
+        }
+      }
+  }
+
+  // Adds up the sums of a row's four lanes, and says by what to multiply: 0 for a row without pairs.
+  __device__ __forceinline__ float finish(int m, int h) {
+    sum[m][h] += __shfl_xor_sync(0xffffffffu, sum[m][h], 1);
+    sum[m][h] += __shfl_xor_sync(0xffffffffu, sum[m][h], 2);
+    return sum[m][h] > 0.0f ? 1.0f / sum[m][h] : (sum[m][h] == 0.0f ? 0.0f : NAN);
+  }
+  // After finish().
+  __device__ __forceinline__ float log_sum_exp(int m, int h, float scale_log2) const {
+    return sum[m][h] == 0.0f ? -INFINITY : maximum[m][h] * scale_log2 / kLog2E + logf(sum[m][h]);
+  }
+};
+
+// Weights of sixteen keys from c * 16 on, as the A operand of the product with V; their sum is added up in
+// f32.
+template <class T, int kM, int kTiles>
+__device__ __forceinline__ void weigh(RowState<kM>& rows, const float (&s)[kM][kTiles][4], int c,
+                                      float scale_log2, uint32_t (&weights)[kM][4]) {
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const float less = -RowState<kM>::shift(rows.maximum[m][h], scale_log2);
+#pragma unroll
+      for (int t = 0; t < 2; ++t) {
+        const float x = exp2_fast(fmaf(s[m][2 * c + t][2 * h], scale_log2, less));
+        const float y = exp2_fast(fmaf(s[m][2 * c + t][2 * h + 1], scale_log2, less));
+        rows.sum[m][h] += x + y;
+        weights[m][2 * t + h] = pack<T>(x, y);
+      }
+    }
+}
+
+}  // namespace hunch::attention::sm80
