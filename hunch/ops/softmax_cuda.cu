@@ -12,10 +12,13 @@ namespace hunch::ops::cuda {
 // exp within 2 ulp for f32; for 16-bit results, whose rounding is far coarser, straight from the hardware.
 template <class T>
 __device__ __forceinline__ float exp_of(float x) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (std::is_same_v<T, float>) {
     return expf(x);
-  else
-    return exp2f(x * 1.44269504F);
+  } else {
+    float power;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504F));
+    return power;
+  }
 }
 
 // kPerThread elements a thread; packs of kWidth, or elements of any stride where that is 1.

@@ -1,9 +1,13 @@
 // What the tests of ops share: random tensors in every layout, plain loops to hold results against, and a
-// Probe that writes down what it is told.
+// Probe that writes down what it is told. The same tests are built twice: for the CPU, and with
+// HUNCH_TEST_ON_CUDA for a GPU, where all of them are skipped if there is none.
 #pragma once
+
+#include <gtest/gtest.h>
 
 #include <cmath>
 #include <cstdint>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,16 +15,41 @@
 #include "hunch/base/probe.h"
 #include "hunch/ops/ops.h"
 #include "hunch/tensor/cpu_device.h"
+#include "hunch/tensor/cuda.h"
 
 namespace hunch::ops::testing {
 
 using tensor::CpuDevice;
 
+#ifdef HUNCH_TEST_ON_CUDA
+inline constexpr bool kOnCuda = true;
+
+// Never closed: buffers of static tensors may outlive it.
+inline const base::Result<std::unique_ptr<Device>>& opened() {
+  static const auto* const device = new base::Result<std::unique_ptr<Device>>(tensor::open_cuda());
+  return *device;
+}
+
+class NeedsCuda final : public ::testing::Environment {
+ public:
+  void SetUp() override {
+    if (!opened()) GTEST_SKIP() << base::describe(opened().error());
+  }
+};
+inline ::testing::Environment* const kNeedsCuda = ::testing::AddGlobalTestEnvironment(new NeedsCuda);
+#else
+inline constexpr bool kOnCuda = false;
+#endif
+
 // Shared by the tests of one program; poisoned, so that an element nobody wrote reads as NaN.
-inline CpuDevice& device() {
-  static CpuDevice cpu(3);
-  cpu.set_poison(true);
-  return cpu;
+inline Device& device() {
+#ifdef HUNCH_TEST_ON_CUDA
+  Device& shared = **opened();
+#else
+  static CpuDevice shared(3);
+#endif
+  shared.set_poison(true);
+  return shared;
 }
 
 enum class Layout { dense, transposed, sliced, expanded, permuted };
