@@ -57,7 +57,7 @@ std::string remedy_for(CUptiResult result) {
     case CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED:
       return "a device that may be traced: this one may not, as it is set up";
     default:
-      return {};
+      return "nvidia-smi tells whether the driver and the device work";
   }
 }
 
@@ -71,7 +71,7 @@ base::Status Library::checked(CUptiResult result, const char* call) const {
                         (name != nullptr ? name : "error " + std::to_string(static_cast<int>(result)));
   const char* words = nullptr;
   if (cuptiGetErrorMessage != nullptr && cuptiGetErrorMessage(result, &words) == CUPTI_SUCCESS &&
-      words != nullptr && *words != '\0')
+      words != nullptr && *words != '\0' && (name == nullptr || std::string(words) != name))
     message += std::string(" (") + words + ")";
   return base::fail(base::ErrorCode::environment, message, remedy_for(result));
 }

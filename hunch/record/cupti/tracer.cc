@@ -57,6 +57,10 @@ class Tracer final : public DeviceTracer {
 }  // namespace
 
 base::Result<std::unique_ptr<DeviceTracer>> open_tracer() {
+  int driver = 0;
+  if (cudaDriverGetVersion(&driver) != cudaSuccess || driver == 0)
+    return base::fail(base::ErrorCode::environment, "this machine has no NVIDIA driver, so nothing to trace",
+                      "a machine with an NVIDIA GPU and its driver");
   const base::Result<Library>& opened = library();
   if (!opened) return base::fail(opened.error());
   if (g_open.exchange(true))
