@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "hunch/analysis/diff/diff.h"
+#include "hunch/analysis/rank_identity.h"
+#include "hunch/analysis/ranks.h"
 #include "hunch/analysis/rules/rule.h"
 #include "hunch/guess/guess.h"
 
@@ -123,6 +125,8 @@ struct FindingRow {
 };
 
 struct VerdictRow {
+  std::optional<int64_t> rank;  // of several ranks: which, and its file
+  std::string source;
   guess::Verdict verdict;
   std::vector<int64_t> events;     // source indices
   std::vector<Evidence> evidence;  // the same events, told
@@ -175,9 +179,12 @@ struct RunReport {
   std::vector<VariantRow> variants;
 };
 
+// Of several ranks: verdicts name theirs, by rank and then as of one trace.
 struct CheckReport {
   std::string trace, guess;
   std::vector<VerdictRow> verdicts;
+  int64_t ranks = 0;  // 0: one trace alone
+  std::vector<std::string> warnings;
 };
 
 struct DoctorItem {
@@ -213,7 +220,87 @@ struct DiffReport {
   std::vector<DiffFailure> failures;
 };
 
-using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport>;
+// What is kept of one rank's trace: its report without what only a single trace shows (sequence, account).
+struct RankTrace {
+  analysis::RankIdentity identity;
+  TraceSummary trace;
+  std::vector<ForwardRow> forwards;  // the last may be the profiler's steps, beside ranges of other names
+  std::vector<analysis::RankRange> ranges;  // of each forward
+  std::vector<KernelRow> kernels;
+  std::vector<FindingRow> findings;
+  Statistics statistics;
+};
+
+// A range on one rank; medians over its runs.
+struct RankForward {
+  std::size_t rank = 0;  // index into RanksReport::ranks
+  int64_t runs = 0;
+  Spread kernels, memcpy, memset;
+  Ns device_ns = 0, host_ns = 0, busy_ns = 0;
+  Ns wall_ns = 0, idle_ns = 0, compute_ns = 0, communication_ns = 0, exposed_ns = 0;
+  double busy_pct = 0;          // of the wall time; the device worked, for this run or another
+  std::optional<Ns> waited_ns;  // in collectives, for the last rank; nothing: cannot be told
+};
+
+// Device work that shares name and launching op, over ranks.
+struct RanksKernel {
+  KernelRow row;  // geometry only where all launches have the same; calls and device_ns unused
+  std::vector<std::size_t> ranks;
+  std::vector<Ns> times;  // of these ranks
+  Spread calls, device_ns;
+};
+
+struct RanksForward {
+  std::string range, found_by;
+  std::vector<RankForward> ranks;        // those that have it
+  Spread runs, kernels, memcpy, memset;  // over ranks and runs
+  Spread device_ns, host_ns, busy_ns, wall_ns, compute_ns, communication_ns, exposed_ns;  // over ranks
+  double least_busy_pct = 0, median_busy_pct = 0, most_busy_pct = 0;
+  // Ranks whose counts are not those of most ranks, and the counts of most; empty where they all agree or
+  // more than half differ.
+  std::vector<std::size_t> odd;
+  std::optional<std::size_t> usual;  // one that is not odd
+  analysis::Waiting waiting;         // by index into `ranks`
+  // Of the late ranks: the work that takes longer there than on the others, most first.
+  struct Slower {
+    std::string readable, op;
+    Ns more = 0;
+  };
+  std::vector<Slower> slower;
+};
+
+// A finding over ranks: the same rule and range, and the same cause but for its numbers.
+struct RanksFinding {
+  FindingRow row;              // of the rank where it costs most
+  std::size_t shown_rank = 0;  // that rank
+  std::vector<std::size_t> ranks;
+  std::optional<Spread> cost_ns, cost_bytes;
+  bool everywhere = false;  // on all ranks that have the range
+};
+
+struct SkippedFile {
+  std::string path, why;
+};
+
+struct RanksReport {
+  TraceSummary trace;  // source: the folder, or how many files; device: of all ranks, or of each kind
+  std::vector<RankTrace> ranks;  // by rank; kernels and findings are moved into those below
+  std::optional<int64_t> world_size;
+  std::string backend;
+  std::vector<int64_t> missing;
+  std::vector<analysis::RankDouble> doubles;
+  std::vector<SkippedFile> skipped_files;
+  std::vector<std::string> warnings;
+  std::vector<RanksForward> forwards;
+  std::vector<RanksKernel> kernels;
+  std::vector<RanksFinding> findings;
+  Statistics statistics;  // summed; warnings name their rank
+
+  std::vector<int64_t> numbers_of(const std::vector<std::size_t>& indices) const;
+};
+
+using Document =
+    std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport, RanksReport>;
 
 // The trace as a report. Everything is copied: the analysis need not outlive it.
 ExplainReport explain(const analysis::Analysis& analysis,
@@ -222,6 +309,12 @@ std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis,
                                      const std::vector<guess::Verdict>& verdicts);
 std::vector<FindingRow> finding_rows(const analysis::Analysis& analysis,
                                      const std::vector<analysis::rules::Finding>& findings);
+
+// One rank's part, and all of them in one: ranks.cc and ranks_merge.cc. `traces` by path; `skipped` are files
+// of a folder that are no traces.
+RankTrace rank_trace(const analysis::Analysis& analysis,
+                     const std::vector<analysis::rules::Finding>& findings);
+RanksReport ranks(std::string source, std::vector<RankTrace> traces, std::vector<SkippedFile> skipped);
 
 // Two traces held against each other; as above, everything is copied.
 DiffReport diff(const analysis::diff::Side& before, const analysis::diff::Side& after,

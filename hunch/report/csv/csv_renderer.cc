@@ -1,5 +1,5 @@
-// One table for each kind of document: the device work of all ranges (or the rows of --per), the variants,
-// the verdicts, the facts of names, the items of a diff, the doctor's list.
+// One table for each kind of document: the device work of all ranges (or the rows of --per), the ranges of
+// each rank, the variants, the verdicts, the facts of names, the items of a diff, the doctor's list.
 #include "hunch/report/csv/csv_renderer.h"
 
 #include <fmt/format.h>
@@ -124,11 +124,32 @@ std::string render(const RunReport& report, const Style&) {
   return sheet.take();
 }
 
+// Of several ranks, with the rank and its file behind the other columns.
 std::string render(const CheckReport& report, const Style&) {
-  Sheet sheet({"range", "metric", "expected", "seen", "verdict", "why"});
-  for (const VerdictRow& row : report.verdicts)
+  std::vector<std::string_view> titles = {"range", "metric", "expected", "seen", "verdict", "why"};
+  if (report.ranks > 0) titles.insert(titles.end(), {"rank", "source"});
+  Sheet sheet(titles);
+  for (const VerdictRow& row : report.verdicts) {
     sheet << row.verdict.range << row.verdict.metric << row.verdict.expected << row.verdict.seen
           << guess::name_of(row.verdict.outcome) << row.verdict.why;
+    if (report.ranks > 0) sheet << row.rank << row.source;
+  }
+  return sheet.take();
+}
+
+// A row for each range on each rank; counts are medians over its runs.
+std::string render(const RanksReport& report, const Style&) {
+  Sheet sheet({"range", "rank", "runs", "kernels", "memcpy", "memset", "device_ns", "host_ns", "busy_ns",
+               "wall_ns", "idle_ns", "compute_ns", "communication_ns", "exposed_communication_ns",
+               "waited_ns", "busy_pct", "source"});
+  for (const RanksForward& forward : report.forwards)
+    for (const RankForward& row : forward.ranks) {
+      const RankTrace& rank = report.ranks[row.rank];
+      sheet << forward.range << rank.identity.rank << row.runs << row.kernels.median << row.memcpy.median
+            << row.memset.median << row.device_ns << row.host_ns << row.busy_ns << row.wall_ns << row.idle_ns
+            << row.compute_ns << row.communication_ns << row.exposed_ns << row.waited_ns << row.busy_pct
+            << rank.trace.source;
+    }
   return sheet.take();
 }
 

@@ -1,8 +1,8 @@
 // What `hunch diff --format json` writes. Each value has its number before and after (of the representative
 // run, the one with the median device time) and their difference; "items" adds up to the difference of
 // device_ns, and "account" says how.
+#include "hunch/report/json/json_parts.h"
 #include "hunch/report/json/json_renderer.h"
-#include "hunch/report/json/json_writer.h"
 
 namespace hunch::report::json {
 namespace {
@@ -11,27 +11,6 @@ using analysis::diff::ForwardDiff;
 using analysis::diff::Item;
 using analysis::diff::ItemKind;
 using analysis::diff::Sample;
-
-void told(Writer& writer, std::string_view key, std::string_view value) {
-  if (value.empty())
-    writer.key(key), writer.null();
-  else
-    writer.field(key, value);
-}
-
-void strings(Writer& writer, std::string_view key, const std::vector<std::string>& values) {
-  writer.key(key);
-  writer.begin_array(true);
-  for (const auto& value : values) writer.string(value);
-  writer.end_array();
-}
-
-void integers(Writer& writer, std::string_view key, const std::vector<int64_t>& values) {
-  writer.key(key);
-  writer.begin_array(true);
-  for (const int64_t value : values) writer.number(value);
-  writer.end_array();
-}
 
 void sample(Writer& writer, std::string_view key, const Sample& value) {
   writer.key(key);

@@ -5,122 +5,10 @@
 #include <cmath>
 #include <map>
 
-#include "hunch/report/json/json_writer.h"
+#include "hunch/report/json/json_parts.h"
 
 namespace hunch::report::json {
 namespace {
-
-constexpr int kSchemaVersion = 1;
-
-// "schema_version" first, the body, and the end of the whole document.
-template <class Body>
-std::string whole(Body body) {
-  Writer writer;
-  writer.begin_object();
-  writer.field("schema_version", kSchemaVersion);
-  body(writer);
-  writer.end_object();
-  return writer.take();
-}
-
-void spread(Writer& writer, std::string_view key, const Spread& value) {
-  if (value.same()) {
-    writer.field(key, value.median);
-    return;
-  }
-  writer.key(key);
-  writer.begin_object(true);
-  writer.field("min", value.min);
-  writer.field("median", value.median);
-  writer.field("max", value.max);
-  writer.end_object();
-}
-
-void spread(Writer& writer, std::string_view key, const std::optional<Spread>& value) {
-  if (value)
-    spread(writer, key, *value);
-  else
-    writer.key(key), writer.null();
-}
-
-template <class T>
-void optional(Writer& writer, std::string_view key, const std::optional<T>& value) {
-  if (value)
-    writer.field(key, *value);
-  else
-    writer.key(key), writer.null();
-}
-
-// Text that is null where the source does not tell.
-void told(Writer& writer, std::string_view key, std::string_view value) {
-  if (value.empty())
-    writer.key(key), writer.null();
-  else
-    writer.field(key, value);
-}
-
-void integers(Writer& writer, std::string_view key, const std::vector<int64_t>& values) {
-  writer.key(key);
-  writer.begin_array(true);
-  for (const int64_t value : values) writer.number(value);
-  writer.end_array();
-}
-
-void strings(Writer& writer, std::string_view key, const std::vector<std::string>& values) {
-  writer.key(key);
-  writer.begin_array(true);
-  for (const auto& value : values) writer.string(value);
-  writer.end_array();
-}
-
-void occupancy(Writer& writer, const std::optional<OccupancyCell>& cell) {
-  writer.key("occupancy");
-  if (!cell) {
-    writer.null();
-    return;
-  }
-  writer.begin_object(true);
-  optional(writer, "reported_pct", cell->reported_pct);
-  optional(writer, "theoretical_pct", cell->theoretical_pct);
-  told(writer, "limited_by", cell->limited_by);
-  optional(writer, "grid_limited_pct", cell->grid_limited_pct);
-  writer.end_object();
-}
-
-void findings(Writer& writer, const std::vector<FindingRow>& rows) {
-  writer.key("findings");
-  writer.begin_array();
-  for (const FindingRow& row : rows) {
-    writer.begin_object();
-    writer.field("rule", row.finding.rule);
-    writer.field("range", row.finding.range);
-    writer.field("claim", row.finding.claim);
-    writer.field("cause", row.finding.cause);
-    writer.field("advice", row.finding.advice);
-    optional(writer, "cost_ns", row.finding.cost_ns);
-    optional(writer, "cost_bytes", row.finding.cost_bytes);
-    integers(writer, "events", row.events);
-    writer.end_object();
-  }
-  writer.end_array();
-}
-
-void verdicts(Writer& writer, std::string_view key, const std::vector<VerdictRow>& rows) {
-  writer.key(key);
-  writer.begin_array();
-  for (const VerdictRow& row : rows) {
-    writer.begin_object();
-    writer.field("range", row.verdict.range);
-    writer.field("metric", row.verdict.metric);
-    writer.field("expected", row.verdict.expected);
-    told(writer, "seen", row.verdict.seen);
-    writer.field("verdict", guess::name_of(row.verdict.outcome));
-    writer.field("why", row.verdict.why);
-    integers(writer, "events", row.events);
-    writer.end_object();
-  }
-  writer.end_array();
-}
 
 void sequence(Writer& writer, const std::vector<Step>& steps) {
   writer.key("sequence");
@@ -186,11 +74,7 @@ void forward(Writer& writer, const ForwardRow& row, Per per) {
   writer.begin_object();
   writer.field("range", row.range);
   writer.field("runs", row.runs);
-  spread(writer, "kernels", row.kernels);
-  spread(writer, "memcpy", row.memcpy);
-  spread(writer, "memset", row.memset);
-  spread(writer, "device_ns", row.device_ns);
-  spread(writer, "host_ns", row.host_ns);
+  work_fields(writer, row.kernels, row.memcpy, row.memset, row.device_ns, row.host_ns);
   told(writer, "backend", row.backend);
   sequence(writer, row.sequence);
   writer.field("found_by", row.found_by);
@@ -198,44 +82,6 @@ void forward(Writer& writer, const ForwardRow& row, Per per) {
   spread(writer, "peak_bytes", row.peak_bytes);
   accounting(writer, row.accounting);
   split_up(writer, row, per);
-  writer.end_object();
-}
-
-void kernel(Writer& writer, const KernelRow& row) {
-  writer.begin_object();
-  writer.field("range", row.range);
-  writer.field("name", row.name);
-  writer.field("readable", row.readable);
-  writer.field("family", row.family);
-  told(writer, "op", row.op);
-  writer.field("calls", row.calls);
-  writer.field("device_ns", row.device_ns);
-  optional(writer, "registers", row.registers >= 0 ? std::optional<int>(row.registers) : std::nullopt);
-  optional(writer, "shared_bytes",
-           row.shared_bytes >= 0 ? std::optional<int64_t>(row.shared_bytes) : std::nullopt);
-  told(writer, "block", row.block);
-  told(writer, "grid", row.grid);
-  occupancy(writer, row.occupancy);
-  writer.field("kind", row.kind);
-  told(writer, "inner_op", row.inner_op);
-  writer.end_object();
-}
-
-void statistics(Writer& writer, const Statistics& numbers) {
-  writer.key("statistics");
-  writer.begin_object();
-  writer.field("events", numbers.events);
-  writer.field("skipped", numbers.skipped);
-  writer.field("unattributed_device_events", numbers.unattributed_device_events);
-  writer.field("device_events", numbers.device_events);
-  writer.field("unlinked_device_events", numbers.unlinked_device_events);
-  writer.field("device_ns", numbers.device_ns);
-  writer.field("unattributed_device_ns", numbers.unattributed_device_ns);
-  writer.key("skipped_reasons");
-  writer.begin_object(true);
-  for (const auto& [reason, count] : numbers.skipped_reasons) writer.field(reason, count);
-  writer.end_object();
-  strings(writer, "warnings", numbers.warnings);
   writer.end_object();
 }
 
@@ -262,7 +108,12 @@ std::string render(const ExplainReport& report, const Style& style) {
     writer.begin_array();
     std::map<std::string_view, int> shown;
     for (const KernelRow& row : report.kernels)
-      if (!style.top_given || style.top == 0 || shown[row.range]++ < style.top) kernel(writer, row);
+      if (!style.top_given || style.top == 0 || shown[row.range]++ < style.top) {
+        writer.begin_object();
+        kernel_fields(writer, row, {row.calls, row.calls, row.calls},
+                      {row.device_ns, row.device_ns, row.device_ns});
+        writer.end_object();
+      }
     writer.end_array();
     findings(writer, report.findings);
     statistics(writer, report.statistics);
@@ -274,11 +125,7 @@ void variant(Writer& writer, const VariantRow& row) {
   writer.field("name", row.name);
   writer.field("available", row.available);
   strings(writer, "reasons", row.reasons);
-  spread(writer, "kernels", row.kernels);
-  spread(writer, "memcpy", row.memcpy);
-  spread(writer, "memset", row.memset);
-  spread(writer, "device_ns", row.device_ns);
-  spread(writer, "host_ns", row.host_ns);
+  work_fields(writer, row.kernels, row.memcpy, row.memset, row.device_ns, row.host_ns);
   spread(writer, "peak_bytes", row.peak_bytes);
   occupancy(writer, row.occupancy);
   // A NaN error (a result that is not a number) has no JSON number: null, with error_ok false.
@@ -327,6 +174,10 @@ std::string render(const CheckReport& report) {
     writer.field("trace", report.trace);
     writer.field("guess", report.guess);
     verdicts(writer, "verdicts", report.verdicts);
+    if (report.ranks > 0) {
+      writer.field("ranks", report.ranks);
+      strings(writer, "warnings", report.warnings);
+    }
   });
 }
 
@@ -369,11 +220,13 @@ std::string render(const NameReport& report) {
 
 std::string render(const ExplainReport& report) { return render(report, {}); }
 std::string render(const DiffReport& report) { return render_diff(report); }
+std::string render(const RanksReport& report) { return render_ranks(report, {}); }
 
 }  // namespace
 
 std::string JsonRenderer::render(const Document& document, const Style& style) const {
   if (const auto* explained = std::get_if<ExplainReport>(&document)) return json::render(*explained, style);
+  if (const auto* ranks = std::get_if<RanksReport>(&document)) return render_ranks(*ranks, style);
   return std::visit([](const auto& report) { return json::render(report); }, document);
 }
 

@@ -13,7 +13,8 @@ class JsonRenderer final : public Renderer {
   std::string render(const Document& document, const Style& style) const override;
 };
 
-// In a file of its own, diff_json.cc.
+// In files of their own, diff_json.cc and ranks_json.cc.
 std::string render_diff(const DiffReport& report);
+std::string render_ranks(const RanksReport& report, const Style& style);
 
 }  // namespace hunch::report::json

@@ -10,6 +10,7 @@
 #include "hunch/base/strings.h"
 #include "hunch/base/units.h"
 #include "hunch/report/markdown/markdown_table.h"
+#include "hunch/report/markdown/ranks_markdown.h"
 
 namespace hunch::report::markdown {
 namespace {
@@ -57,9 +58,10 @@ std::string findings(const std::vector<FindingRow>& rows, bool with_range) {
 }
 
 std::string verdicts(const std::vector<VerdictRow>& rows) {
-  Table table({"verdict", "range", "metric", "expected", "seen", "why"});
+  Table table({">rank", "verdict", "range", "metric", "expected", "seen", "why"});
   for (const VerdictRow& row : rows)
-    table.add({row.verdict.outcome == guess::Outcome::misses ? "**misses**"
+    table.add({row.rank ? fmt::format("{}", *row.rank) : "",
+               row.verdict.outcome == guess::Outcome::misses ? "**misses**"
                                                              : std::string(name_of(row.verdict.outcome)),
                code(row.verdict.range), escaped(row.verdict.metric), escaped(row.verdict.expected),
                escaped(row.verdict.seen), escaped(row.verdict.why)});
@@ -185,9 +187,13 @@ std::string render(const RunReport& report, const Style& style) {
 }
 
 std::string render(const CheckReport& report, const Style&) {
-  return fmt::format("# {} against {}\n\n{}", code(report.guess), code(report.trace),
-                     verdicts(report.verdicts));
+  std::string out =
+      fmt::format("# {} against {}\n\n{}", code(report.guess), code(report.trace), verdicts(report.verdicts));
+  for (const std::string& warning : report.warnings) out += "\n**Warning:** " + escaped(warning) + "\n";
+  return out;
 }
+
+std::string render(const RanksReport& report, const Style& style) { return ranks(report, style); }
 
 std::string render(const DoctorReport& report, const Style&) {
   Table table({"what", "status", "detail"});

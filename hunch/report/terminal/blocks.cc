@@ -149,6 +149,7 @@ void findings_block(std::string& out, const Style& style, std::size_t indent,
 void verdicts_block(std::string& out, const Style& style, std::size_t indent,
                     const std::vector<VerdictRow>& rows, bool with_range, bool with_evidence) {
   Table table({{"verdict", Align::left, 5},
+               {"ranks", Align::left, 6, 6},
                {"range", Align::left, 1, 8},
                {"metric", Align::left, 4},
                {"guess", Align::left, 3, 10},
@@ -159,6 +160,7 @@ void verdicts_block(std::string& out, const Style& style, std::size_t indent,
     const bool long_guess = display_width(verdict.expected) > kCellLimit;
     const bool long_seen = display_width(verdict.seen) > kCellLimit;
     table.add({{outcome_text(verdict.outcome), outcome_ink(verdict.outcome)},
+               {row.rank ? row.source : "", Ink::plain},
                {with_range ? verdict.range : "", Ink::plain},
                {verdict.metric, Ink::plain},
                {long_guess ? "(below)" : verdict.expected, Ink::plain},
@@ -170,7 +172,8 @@ void verdicts_block(std::string& out, const Style& style, std::size_t indent,
     if (long_seen) table.note("seen", verdict.seen);
     if (!verdict.why.empty()) table.note("because", verdict.why);
     if (with_evidence && verdict.outcome == guess::Outcome::misses && !row.evidence.empty())
-      table.note("seen in", evidence_text(row.evidence, 3));
+      table.note("seen in",
+                 (row.rank ? fmt::format("rank {}, ", *row.rank) : "") + evidence_text(row.evidence, 3));
   }
   if (!table.empty()) table.render(style, out);
 }

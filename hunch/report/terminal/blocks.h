@@ -38,7 +38,8 @@ std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t mos
 void findings_block(std::string& out, const Style& style, std::size_t indent,
                     const std::vector<FindingRow>& rows, bool with_range, bool with_evidence);
 
-// The verdict table, misses first as they come, each with its why (and evidence).
+// The verdict table, misses first as they come, each with its why (and evidence). A row with a rank shows its
+// `source`, the ranks that it speaks for.
 void verdicts_block(std::string& out, const Style& style, std::size_t indent,
                     const std::vector<VerdictRow>& rows, bool with_range, bool with_evidence);
 
