@@ -39,6 +39,11 @@ class CaseMaker {
   }
 
   Case make() {
+    // GPU kernels ask for elements side by side, and read 16 bytes at once where rows start on 16 bytes.
+    if (device_.info().kind == tensor::DeviceKind::cuda) {
+      unit_rows_ = chance(0.9);
+      aligned_ = unit_rows_ && chance(0.6);
+    }
     choose_sizes();
     dtype_ = pick<DType>({DType::f32, DType::bf16, DType::f16});
     text_ = fmt::format("batch {} heads {} kv_heads {} length {} kv_length {} head_dim {} value_dim {} {}",
@@ -100,6 +105,7 @@ class CaseMaker {
     length_ = a_length();
     kv_length_ = chance(0.4) ? length_ : a_length();
     head_dim_ = a_head_dim();
+    if (aligned_) head_dim_ = (head_dim_ + 7) / 8 * 8;
     value_dim_ = chance(0.85) ? head_dim_ : a_head_dim();
     if (index_ % 40 == 7) {  // a large one: many tiles in both directions
       batch_ = 1;
@@ -207,19 +213,24 @@ class CaseMaker {
   Tensor place(const char* name, DType dtype, const Shape& shape, const std::vector<float>& values) {
     std::array<int, 4> order = {0, 1, 2, 3};  // storage dimension -> dimension of the view
     const double kind = uniform();
+    const bool unit = unit_rows_ && dtype != DType::boolean && name[0] != 'm';
     if (kind < 0.35) {
       order = {0, 2, 1, 3};  // [batch, length, heads, head_dim], as projections give it
     } else if (kind > 0.75) {
-      std::shuffle(order.begin(), order.end(), random_);
+      std::shuffle(order.begin(), unit ? order.end() - 1 : order.end(), random_);
     }
     const bool dense = kind < 0.9 && chance(0.3);
     std::array<int64_t, 4> before = {}, step = {1, 1, 1, 1};
     Shape stored;
     for (std::size_t at = 0; at < 4; ++at) {
       const int64_t size = shape[order[at]];
-      if (!dense && chance(0.1)) step[at] = 2;
+      if (!dense && chance(0.1) && !(unit && at == 3)) step[at] = 2;
       before[at] = dense || chance(0.5) ? 0 : between(0, 2);
-      const int64_t after = dense && at > 0 ? 0 : between(at == 3 ? 0 : 1, at == 3 ? 9 : 2);
+      int64_t after = dense && at > 0 ? 0 : between(at == 3 ? 0 : 1, at == 3 ? 9 : 2);
+      if (unit && aligned_ && at == 3) {
+        before[at] *= 8;
+        after += 7 - (size + after + 7) % 8;  // so that a whole row is a multiple of 8 elements
+      }
       stored.push_back(before[at] + size * step[at] + after);
     }
     const float poison = dtype == DType::boolean ? 1.0F : std::numeric_limits<float>::quiet_NaN();
@@ -260,6 +271,7 @@ class CaseMaker {
   Case case_;
   std::string text_;
   DType dtype_ = DType::f32;
+  bool unit_rows_ = false, aligned_ = false;  // of query, key and value
   int64_t batch_ = 1, heads_ = 1, kv_heads_ = 1, length_ = 1, kv_length_ = 1, head_dim_ = 1, value_dim_ = 1;
 };
 

@@ -1,6 +1,6 @@
-// Every backend of backends() over random problems, judged by the double-precision reference.
-// In:  HUNCH_SEED chooses the problems (the default is fixed, so that a failure repeats), HUNCH_CASES how
-// many,
+// Every backend of backends() over random problems, judged by the double-precision reference, on the CPU and
+// on a GPU where there is one. In:  HUNCH_SEED chooses the problems (the default is fixed, so that a failure
+// repeats), HUNCH_CASES how many,
 //      HUNCH_CASE runs one alone. Out: a table of what ran, what was refused, and the worst error over its
 //      bound.
 // Holds: a refused problem counts as refused, never as passed; outputs are poisoned before they are written;
@@ -18,6 +18,7 @@
 #include "hunch/attention/dispatch.h"
 #include "hunch/base/strings.h"
 #include "hunch/tensor/cpu_device.h"
+#include "hunch/tensor/cuda.h"
 #include "judge.h"
 
 namespace hunch::conformance {
@@ -47,10 +48,11 @@ int64_t from_environment(const char* name, int64_t otherwise) {
   return value.value_or(otherwise);
 }
 
+// Of a contiguous tensor.
 std::string bytes_of(const Tensor& tensor) {
-  tensor.device().synchronize();
-  return {reinterpret_cast<const char*>(tensor.data()),
-          static_cast<std::size_t>(tensor.numel()) * tensor::size_of(tensor.dtype())};
+  std::string bytes(static_cast<std::size_t>(tensor.numel()) * tensor::size_of(tensor.dtype()), '\0');
+  tensor.device().download(bytes.data(), tensor.data(), bytes.size());
+  return bytes;
 }
 
 // The words without their numbers, so that reasons can be counted; "f32" stays.
@@ -118,7 +120,8 @@ bool runs_here(const Backend& backend, tensor::Device& device) {
   return backend.refusals(attention::make_call(device, plain, 1)).empty();
 }
 
-TEST(Conformance, EveryBackendOnRandomProblems) {
+// `share` of the cases at least must be taken by a backend that takes the plainest one.
+void hold_every_backend(tensor::Device& device, double share) {
   const auto seed = static_cast<uint64_t>(from_environment("HUNCH_SEED", 20261130));
   const int64_t only = from_environment("HUNCH_CASE", -1);
   const int64_t cases = from_environment("HUNCH_CASES", kDefaultCases);
@@ -126,7 +129,6 @@ TEST(Conformance, EveryBackendOnRandomProblems) {
   const bool verbose = from_environment("HUNCH_VERBOSE", 0) != 0;
   fmt::print("HUNCH_SEED={} HUNCH_CASES={}\n", seed, cases);
   std::fflush(stdout);
-  tensor::CpuDevice device(2);
   device.set_poison(true);
   std::map<std::string, Tally> tallies;
   for (const Backend* backend : attention::backends()) tallies[std::string(backend->name())] = {};
@@ -172,10 +174,23 @@ TEST(Conformance, EveryBackendOnRandomProblems) {
     const Tally& tally = tallies[std::string(backend->name())];
     computed += tally.run;
     EXPECT_EQ(tally.failed, 0) << backend->name();
-    const int64_t least = runs_here(*backend, device) ? cases / 2 : 0;
+    const auto least =
+        runs_here(*backend, device) ? static_cast<int64_t>(share * static_cast<double>(cases)) : 0;
     EXPECT_GE(tally.run, least) << backend->name() << " refuses too much to be tested";
   }
   EXPECT_GE(computed, kLeastComputed);
+}
+
+TEST(Conformance, EveryBackendOnRandomProblems) {
+  tensor::CpuDevice device(2);
+  hold_every_backend(device, 0.5);
+}
+
+// The fused backends refuse more here: f32, or elements that are not side by side.
+TEST(Conformance, EveryBackendOnRandomProblemsOnAGpu) {
+  const auto device = tensor::open_cuda();
+  if (!device) GTEST_SKIP() << base::describe(device.error());
+  hold_every_backend(**device, 0.1);
 }
 
 }  // namespace
