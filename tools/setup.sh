@@ -15,7 +15,7 @@ packages=(
   libfmt-dev libcli11-dev libsimdjson-dev libdeflate-dev libisal-dev libsqlite3-dev libtomlplusplus-dev libexpected-dev libhwy-dev libdnnl-dev
   ocl-icd-opencl-dev  # Debian's oneDNN is built with OpenCL, and its CMake package asks for it
   # to test
-  libgtest-dev libgmock-dev python3
+  libgtest-dev libgmock-dev python3 python3-pytest
 )
 
 # cuDNN's C++ headers; no Debian package has them.
