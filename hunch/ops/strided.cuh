@@ -58,9 +58,9 @@ class Strided {
   }
 
   int64_t numel() const { return numel_; }
-  int rank() const { return rank_; }
-  int64_t size(int dim) const { return size_[dim]; }
-  int64_t step(int dim, int k) const { return step_[dim][k]; }
+  __host__ __device__ int rank() const { return rank_; }
+  __host__ __device__ int64_t size(int dim) const { return size_[dim]; }
+  __host__ __device__ int64_t step(int dim, int k) const { return step_[dim][k]; }
 
   // Whether packs of `width` elements serve; a single row may end in less than a pack.
   bool serves(int width) const {

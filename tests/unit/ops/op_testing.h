@@ -30,13 +30,16 @@ inline const base::Result<std::unique_ptr<Device>>& opened() {
   return *device;
 }
 
-class NeedsCuda final : public ::testing::Environment {
- public:
-  void SetUp() override {
+// Skips each test, visibly, where there is no GPU.
+class NeedsCuda final : public ::testing::EmptyTestEventListener {
+  void OnTestStart(const ::testing::TestInfo&) override {
     if (!opened()) GTEST_SKIP() << base::describe(opened().error());
   }
 };
-inline ::testing::Environment* const kNeedsCuda = ::testing::AddGlobalTestEnvironment(new NeedsCuda);
+inline const bool kNeedsCuda = [] {
+  ::testing::UnitTest::GetInstance()->listeners().Append(new NeedsCuda);
+  return true;
+}();
 #else
 inline constexpr bool kOnCuda = false;
 #endif
@@ -44,7 +47,8 @@ inline constexpr bool kOnCuda = false;
 // Shared by the tests of one program; poisoned, so that an element nobody wrote reads as NaN.
 inline Device& device() {
 #ifdef HUNCH_TEST_ON_CUDA
-  Device& shared = **opened();
+  // Without a GPU fixtures are built all the same, before their tests are skipped.
+  static Device& shared = opened() ? **opened() : *new CpuDevice(1);
 #else
   static CpuDevice shared(3);
 #endif

@@ -218,7 +218,7 @@ TEST(CudaLayouts, Fill) {
 Shape other_shape(const Shape& whole, uint64_t seed) {
   Shape shape = whole;
   const int rank = whole.rank();
-  switch (seed % 5) {
+  switch (seed % 6) {
     case 0:
       break;
     case 1:  // one matrix for all
@@ -226,6 +226,9 @@ Shape other_shape(const Shape& whole, uint64_t seed) {
       break;
     case 2:  // one row for all
       for (int dim = 0; dim + 1 < rank; ++dim) shape[dim] = 1;
+      break;
+    case 5:  // one matrix for all heads, another for each batch
+      if (rank >= 3) shape[rank - 3] = 1;
       break;
     case 3:  // one value a row
       shape[rank - 1] = 1;
@@ -241,7 +244,7 @@ Both expanded(const Both& x, const Shape& shape) {
 }
 
 TEST(CudaLayouts, MaskedFill) {
-  for (uint64_t round = 0; round < 5; ++round)
+  for (uint64_t round = 0; round < 6; ++round)
     each_case({DType::f32, DType::bf16, DType::f16, DType::boolean},
               [round](const Both& like, uint64_t seed, int64_t offset) {
                 const Shape shape = like.cpu.shape();
@@ -277,7 +280,7 @@ TEST(CudaLayouts, MaskedFillThroughViews) {
 }
 
 TEST(CudaLayouts, Where) {
-  for (uint64_t round = 0; round < 5; ++round)
+  for (uint64_t round = 0; round < 6; ++round)
     each_case({DType::f32, DType::bf16, DType::f16, DType::boolean}, [round](const Both& a, uint64_t seed,
                                                                              int64_t offset) {
       const Shape shape = a.cpu.shape();
@@ -291,7 +294,7 @@ TEST(CudaLayouts, Where) {
 }
 
 TEST(CudaLayouts, Add) {
-  for (uint64_t round = 0; round < 5; ++round)
+  for (uint64_t round = 0; round < 6; ++round)
     for (const DType other : kAll)
       each_case({DType::f32, DType::bf16, DType::f16, DType::boolean},
                 [round, other](const Both& a, uint64_t seed, int64_t offset) {
