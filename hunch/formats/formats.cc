@@ -7,13 +7,15 @@
 #include "hunch/formats/chrome_json/chrome_json_reader.h"
 #include "hunch/formats/gzip.h"
 #include "hunch/formats/looks_like.h"
+#include "hunch/formats/nsys_sqlite/nsys_sqlite_reader.h"
 #include "hunch/formats/reader.h"
 
 namespace hunch::formats {
 namespace {
 
 const chrome_json::ChromeJsonReader kChromeJson;
-const std::array<const Reader*, 1> kReaders = {&kChromeJson};
+const nsys_sqlite::NsysSqliteReader kNsysSqlite;
+const std::array<const Reader*, 2> kReaders = {&kChromeJson, &kNsysSqlite};
 
 constexpr std::size_t kSniffed = 4096;
 

@@ -1,5 +1,7 @@
 #include "hunch/trace/trace.h"
 
+#include <algorithm>
+
 namespace hunch::trace {
 
 std::string_view name_of(EventKind kind) {
@@ -32,6 +34,12 @@ std::string_view name_of(EventKind kind) {
       break;
   }
   return "other";
+}
+
+bool is_step_name(std::string_view name) {
+  constexpr std::string_view kPrefix = "ProfilerStep#";
+  if (name.size() <= kPrefix.size() || name.substr(0, kPrefix.size()) != kPrefix) return false;
+  return std::all_of(name.begin() + kPrefix.size(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 const DeviceDetail* Trace::device_detail(EventId event) const {

@@ -44,6 +44,8 @@ inline bool is_api_call(EventKind kind) {
   return kind == EventKind::runtime_call || kind == EventKind::driver_call;
 }
 std::string_view name_of(EventKind kind);
+// Whether an annotation of this name is a step of PyTorch's profiler: "ProfilerStep#12".
+bool is_step_name(std::string_view name);
 
 // Where events happen: a thread of a process, or a stream of a device.
 struct Track {

@@ -144,7 +144,7 @@ bool EventDecoder::complete(const TokenWalker& walker, const Tokens& tokens, uin
   }
   event.name = plain(tokens.name, name_scratch_);
   event.kind = is_string(tokens.cat) ? kind_of_category(inside(tokens.cat)) : EventKind::other;
-  if ((event.kind == EventKind::annotation || event.kind == EventKind::op) && is_step_name(event.name))
+  if ((event.kind == EventKind::annotation || event.kind == EventKind::op) && trace::is_step_name(event.name))
     event.kind = EventKind::step;
   event.track = track(tokens.pid, tokens.tid);
   event.source_index = source_index;

@@ -59,10 +59,4 @@ EventKind kind_of_category(std::string_view category) {
   return EventKind::other;
 }
 
-bool is_step_name(std::string_view name) {
-  constexpr std::string_view kPrefix = "ProfilerStep#";
-  if (name.size() <= kPrefix.size() || name.substr(0, kPrefix.size()) != kPrefix) return false;
-  return std::all_of(name.begin() + kPrefix.size(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
-}
-
 }  // namespace hunch::formats::chrome_json

@@ -10,7 +10,4 @@ namespace hunch::formats::chrome_json {
 // `category` is the inside of the string; matched without regard to case.
 trace::EventKind kind_of_category(std::string_view category);
 
-// "ProfilerStep#12".
-bool is_step_name(std::string_view name);
-
 }  // namespace hunch::formats::chrome_json

@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <map>
 
 #include "hunch/base/result.h"
 #include "hunch/formats/reader.h"
@@ -83,6 +84,52 @@ TEST(RealTraces, PublicTracesAreReadToTheLastEvent) {
   const char* folder = std::getenv("HUNCH_PUBLIC_TRACES");
   if (folder == nullptr) GTEST_SKIP() << "HUNCH_PUBLIC_TRACES is not set: no folder of public traces to read";
   for (const auto& expected : kPublicTraces) expect_read(folder, expected);
+}
+
+// Against sums that SQL of its own made from the tables.
+TEST(RealTraces, APublicExportOfNsightSystemsIsReadToTheLastRow) {
+  const char* folder = std::getenv("HUNCH_PUBLIC_TRACES");
+  if (folder == nullptr) GTEST_SKIP() << "HUNCH_PUBLIC_TRACES is not set: no folder of public traces to read";
+  const auto trace = read_trace(std::string(folder) + "/h100_2gpu_1s.sqlite");
+  ASSERT_TRUE(trace) << base::describe(trace.error());
+  EXPECT_EQ(trace->format, "nsys_sqlite");
+  EXPECT_EQ(trace->size(), 3442u + 904 + 22 + 5796 + 244 + 198 + 16782);
+  EXPECT_EQ(trace->stats.events, trace->size());
+  EXPECT_THAT(trace->stats.warnings, testing::IsEmpty());
+  EXPECT_THAT(trace->stats.repaired, testing::IsEmpty());
+  std::map<trace::EventKind, std::pair<int, base::Ns>> seen;
+  uint64_t kernel_correlations = 0, call_correlations = 0, grids = 0;
+  int64_t registers = 0, shared = 0, copied = 0, set = 0;
+  for (trace::EventId event = 0; event < trace->size(); ++event) {
+    auto& [count, duration] = seen[trace->kind[event]];
+    ++count;
+    duration += trace->duration[event];
+    if (trace->kind[event] == trace::EventKind::runtime_call) call_correlations += trace->correlation[event];
+    const auto* detail = trace->device_detail(event);
+    if (detail == nullptr) continue;
+    if (trace->kind[event] == trace::EventKind::memcpy) copied += detail->bytes;
+    if (trace->kind[event] == trace::EventKind::memset) set += detail->bytes;
+    if (trace->kind[event] != trace::EventKind::kernel) continue;
+    kernel_correlations += trace->correlation[event];
+    for (const uint32_t size : detail->grid) grids += size;
+    registers += detail->registers;
+    shared += detail->shared_bytes;
+  }
+  using Seen = std::pair<int, base::Ns>;
+  EXPECT_EQ(seen[trace::EventKind::kernel], Seen(3442, 44829522));
+  EXPECT_EQ(seen[trace::EventKind::memcpy], Seen(904, 1880842214));
+  EXPECT_EQ(seen[trace::EventKind::memset], Seen(22, 29216));
+  EXPECT_EQ(seen[trace::EventKind::runtime_call], Seen(5796, 1799142046));
+  EXPECT_EQ(seen[trace::EventKind::sync], Seen(244, 857291122));
+  EXPECT_EQ(seen[trace::EventKind::overhead], Seen(198, 911969806));
+  EXPECT_EQ(seen[trace::EventKind::op], Seen(16782, 4642216888));  // emit_nvtx's, all with an op_id
+  EXPECT_EQ(kernel_correlations, 5065018719u);
+  EXPECT_EQ(call_correlations, 8610253502u);
+  EXPECT_EQ(grids, 955814u);
+  EXPECT_EQ(registers, 221646);
+  EXPECT_EQ(shared, 18428736);
+  EXPECT_EQ(copied, 110318980178);
+  EXPECT_EQ(set, 17672);
 }
 
 TEST(RealTraces, DevicesTracksAndDetails) {
