@@ -6,7 +6,7 @@
 // In: x of any strides that do not overlap, the mask of any strides. Out: x.
 //
 // On one H200, 8 x 16 x 1024 x 1024 in bf16 with a causal mask: reading and rewriting all takes 365 us
-// (PyTorch), skipping packs 82 us; by heads: @HEADS@.
+// (PyTorch), skipping packs 82 us, by heads 62 us; its writes alone would be 33 us at the copy rate.
 #include <cstring>
 
 #include "hunch/ops/kernels_cuda.h"

@@ -4,6 +4,11 @@
 // TF32, as PyTorch's default is; 16-bit results are rounded once, so splits of K that add up in 16 bits, or
 // that need a second kernel, are not asked for.
 //
+// The heuristic's first proposal is taken. Measured on one H200 over eight of them, 8 x 16 x 1024 x 64: for
+// query times key it is the best or within 1% of it (bf16 94 us, f32 526 us); for weights times value others
+// are 6% (bf16) and 9% (f32) faster, but no rank is best throughout, and trying them would be launches that a
+// recording sees.
+//
 // cuBLASLt thinks in columns. A row-major result is the transpose of a column-major one, so what it is asked
 // for is out^T = b^T a^T, which moves nothing.
 #include <array>
