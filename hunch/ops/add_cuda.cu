@@ -16,17 +16,17 @@ struct Sum {
   }
 };
 
-template <class Out, class A, class B, int kWidth, class Index>
+template <class Out, class A, class B, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads) add(const __grid_constant__ Strided<3> operands) {
-  elementwise<kWidth, Index>(operands, Sum<Out, A, B>{});
+  elementwise<kWidth, kWide>(operands, Sum<Out, A, B>{});
 }
 
 template <class Out, class A, class B>
 void launch_add(CudaDevice& cuda, const Tensor& out, const Tensor& a, const Tensor& b) {
   static constexpr auto kNames = HUNCH_CUDA_KERNEL_NAMES("add");
   const auto name = kernel_name(kNames, out.dtype());
-  launch_elementwise<16 / sizeof(Out)>(cuda, name, Strided<3>({&out, &a, &b}), [](auto width, auto index) {
-    return &add<Out, A, B, decltype(width)::value, decltype(index)>;
+  launch_elementwise<16 / sizeof(Out)>(cuda, name, Strided<3>({&out, &a, &b}), [](auto width, auto wide) {
+    return &add<Out, A, B, decltype(width)::value, decltype(wide)::value>;
   });
 }
 

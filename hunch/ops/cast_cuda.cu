@@ -26,9 +26,9 @@ struct Convert {
   __device__ __forceinline__ To operator()(From x, None, None) const { return from_float<To>(to_float(x)); }
 };
 
-template <class From, class To, int kWidth, class Index>
+template <class From, class To, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads) cast(const __grid_constant__ Strided<2> operands) {
-  elementwise<kWidth, Index>(operands, Convert<From, To>{});
+  elementwise<kWidth, kWide>(operands, Convert<From, To>{});
 }
 
 template <class From, class To>
@@ -48,8 +48,9 @@ void cast(CudaDevice& cuda, const Tensor& out, const Tensor& x) {
       if constexpr (!std::is_same_v<From, To>) {
         if (launch_tiles(cuda, name, operands, &cast_tiles<From, To>, Convert<From, To>{})) return;
         launch_elementwise<16 / std::max(sizeof(From), sizeof(To))>(
-            cuda, name, operands,
-            [](auto width, auto index) { return &cast<From, To, decltype(width)::value, decltype(index)>; });
+            cuda, name, operands, [](auto width, auto wide) {
+              return &cast<From, To, decltype(width)::value, decltype(wide)::value>;
+            });
       }
     });
   });

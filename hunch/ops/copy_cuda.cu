@@ -14,9 +14,9 @@ struct Same {
   __device__ __forceinline__ T operator()(T x, None, None) const { return x; }
 };
 
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads) copy(const __grid_constant__ Strided<2> operands) {
-  elementwise<kWidth, Index>(operands, Same<T>{});
+  elementwise<kWidth, kWide>(operands, Same<T>{});
 }
 
 template <class T>
@@ -24,9 +24,9 @@ __global__ void __launch_bounds__(kThreads) copy_tiles(const __grid_constant__ T
   turn_tile(tiles, op);
 }
 
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads) repeat_heads(const __grid_constant__ Strided<2> operands) {
-  elementwise<kWidth, Index>(operands, Same<T>{});
+  elementwise<kWidth, kWide>(operands, Same<T>{});
 }
 
 template <class T>
@@ -45,9 +45,10 @@ void copy(CudaDevice& cuda, const Tensor& out, const Tensor& x, CopyName what) {
     using T = decltype(bits);
     if (launch_tiles(cuda, name, operands, plain ? &copy_tiles<T> : &repeat_heads_tiles<T>, Same<T>{}))
       return;
-    launch_elementwise<16 / sizeof(T)>(cuda, name, operands, [plain](auto width, auto index) {
+    launch_elementwise<16 / sizeof(T)>(cuda, name, operands, [plain](auto width, auto wide) {
       constexpr int kWidth = decltype(width)::value;
-      return plain ? &copy<T, kWidth, decltype(index)> : &repeat_heads<T, kWidth, decltype(index)>;
+      return plain ? &copy<T, kWidth, decltype(wide)::value>
+                   : &repeat_heads<T, kWidth, decltype(wide)::value>;
     });
   });
 }

@@ -18,10 +18,10 @@ struct Constant {
   __device__ __forceinline__ T operator()(None, None, None) const { return bits; }
 };
 
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads)
     fill(const __grid_constant__ Strided<1> operands, Constant<T> op) {
-  elementwise<kWidth, Index>(operands, op);
+  elementwise<kWidth, kWide>(operands, op);
 }
 
 void fill(CudaDevice& cuda, const Tensor& out, double value) {
@@ -36,7 +36,7 @@ void fill(CudaDevice& cuda, const Tensor& out, double value) {
     std::memcpy(&op.bits, raw.data(), sizeof(T));
     launch_elementwise<16 / sizeof(T)>(
         cuda, name, Strided<1>({&out}),
-        [](auto width, auto index) { return &fill<T, decltype(width)::value, decltype(index)>; }, op);
+        [](auto width, auto wide) { return &fill<T, decltype(width)::value, decltype(wide)::value>; }, op);
   });
 }
 

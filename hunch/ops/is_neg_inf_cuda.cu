@@ -13,9 +13,9 @@ struct IsNegInf {
   __device__ __forceinline__ bool operator()(T x, None, None) const { return to_float(x) == -INFINITY; }
 };
 
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads) is_neg_inf(const __grid_constant__ Strided<2> operands) {
-  elementwise<kWidth, Index>(operands, IsNegInf<T>{});
+  elementwise<kWidth, kWide>(operands, IsNegInf<T>{});
 }
 
 void is_neg_inf(CudaDevice& cuda, const Tensor& out, const Tensor& x) {
@@ -23,8 +23,8 @@ void is_neg_inf(CudaDevice& cuda, const Tensor& out, const Tensor& x) {
   const auto name = kernel_name(kNames, x.dtype());
   with_float_type(x.dtype(), [&](auto type) {
     using T = decltype(type);
-    launch_elementwise<16 / sizeof(T)>(cuda, name, Strided<2>({&out, &x}), [](auto width, auto index) {
-      return &is_neg_inf<T, decltype(width)::value, decltype(index)>;
+    launch_elementwise<16 / sizeof(T)>(cuda, name, Strided<2>({&out, &x}), [](auto width, auto wide) {
+      return &is_neg_inf<T, decltype(width)::value, decltype(wide)::value>;
     });
   });
 }

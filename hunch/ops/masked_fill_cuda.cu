@@ -15,16 +15,16 @@
 
 namespace hunch::ops::cuda {
 
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads)
     masked_fill(const __grid_constant__ Strided<2> operands, const T value) {
-  const auto packs = static_cast<Index>(operands.packs());
-  const Index first = static_cast<Index>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
+  const auto packs = static_cast<Index<kWide>>(operands.packs());
+  const Index<kWide> first = static_cast<Index<kWide>>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
   std::byte* at[kUnroll][2];
   Pack<bool, kWidth> mask[kUnroll];
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
-    const Index index = first + u * kThreads;
+    const Index<kWide> index = first + u * kThreads;
     if (index < packs) {
       operands.locate(index, at[u]);
       load(mask[u], at[u][1], operands.broadcast(1));
@@ -138,7 +138,7 @@ void masked_fill(CudaDevice& cuda, const Tensor& x, const Tensor& mask, double v
     if (launch_heads<T>(cuda, name, operands, bits)) return;
     launch_elementwise<16 / sizeof(T)>(
         cuda, name, operands,
-        [](auto width, auto index) { return &masked_fill<T, decltype(width)::value, decltype(index)>; },
+        [](auto width, auto wide) { return &masked_fill<T, decltype(width)::value, decltype(wide)::value>; },
         bits);
   });
 }

@@ -17,9 +17,9 @@ struct Scale {
   }
 };
 
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads) mul(const __grid_constant__ Strided<2> operands, Scale<T> op) {
-  elementwise<kWidth, Index>(operands, op);
+  elementwise<kWidth, kWide>(operands, op);
 }
 
 template <class T>
@@ -37,7 +37,7 @@ void mul(CudaDevice& cuda, const Tensor& out, const Tensor& x, double factor) {
     if (launch_tiles(cuda, name, operands, &mul_tiles<T>, op)) return;
     launch_elementwise<16 / sizeof(T)>(
         cuda, name, operands,
-        [](auto width, auto index) { return &mul<T, decltype(width)::value, decltype(index)>; }, op);
+        [](auto width, auto wide) { return &mul<T, decltype(width)::value, decltype(wide)::value>; }, op);
   });
 }
 

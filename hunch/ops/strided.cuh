@@ -25,6 +25,10 @@ constexpr int kUnroll = 4;
 template <int kWidth>
 using Width = std::integral_constant<int, kWidth>;
 
+// A position in packs: 32 bits where there are fewer than 2^31, else (kWide) 64.
+template <bool kWide>
+using Index = std::conditional_t<kWide, uint64_t, uint32_t>;
+
 // Positions in N operands of one shape; operand 0 is the output. Dimension 0 is the innermost.
 template <int N>
 class Strided {
@@ -92,19 +96,19 @@ class Strided {
   __device__ __forceinline__ int tail() const { return tail_; }
   __device__ __forceinline__ bool broadcast(int k) const { return step_[0][k] == 0; }
 
-  // The pointers of all operands at pack `index`. Index is uint32_t where there are fewer than 2^31.
-  template <class Index>
-  __device__ __forceinline__ void locate(Index index, std::byte* (&at)[N]) const {
+  // The pointers of all operands at pack `index`, an Index.
+  template <class Position>
+  __device__ __forceinline__ void locate(Position index, std::byte* (&at)[N]) const {
 #pragma unroll
     for (int k = 0; k < N; ++k) at[k] = data_[k];
 #pragma unroll 1
     for (int dim = 0; dim + 1 < rank_; ++dim) {
-      Index next;
-      if constexpr (sizeof(Index) == 4)
+      Position next;
+      if constexpr (sizeof(Position) == 4)
         next = divisor_[dim].divide(index);
       else
-        next = index / static_cast<Index>(size_[dim]);
-      const auto here = static_cast<int64_t>(index - next * static_cast<Index>(size_[dim]));
+        next = index / static_cast<Position>(size_[dim]);
+      const auto here = static_cast<int64_t>(index - next * static_cast<Position>(size_[dim]));
 #pragma unroll
       for (int k = 0; k < N; ++k) at[k] += here * step_[dim][k];
       index = next;
@@ -140,20 +144,20 @@ class Strided {
 };
 
 // op(a, b, c) for every element. Op names its types: Out, A, B and C, None where it has fewer inputs.
-template <int kWidth, class Index, class Op, int N>
+template <int kWidth, bool kWide, class Op, int N>
 __device__ __forceinline__ void elementwise(const Strided<N>& operands, const Op& op) {
   using A = typename Op::A;
   using B = typename Op::B;
   using C = typename Op::C;
-  const auto packs = static_cast<Index>(operands.packs());
-  const Index first = static_cast<Index>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
+  const auto packs = static_cast<Index<kWide>>(operands.packs());
+  const Index<kWide> first = static_cast<Index<kWide>>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
   std::byte* at[kUnroll][N];
   Pack<A, kWidth> a[kUnroll];
   Pack<B, kWidth> b[kUnroll];
   Pack<C, kWidth> c[kUnroll];
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
-    const Index index = first + u * kThreads;
+    const Index<kWide> index = first + u * kThreads;
     if (index < packs) {
       operands.locate(index, at[u]);
       if constexpr (N > 1) load(a[u], at[u][1], operands.broadcast(1));
@@ -205,7 +209,7 @@ void launch_kernel(tensor::CudaDevice& cuda, std::string_view name, int64_t bloc
   });
 }
 
-// Launches pick(width, index), a kernel for packs of that width whose positions have that type, over all of
+// Launches pick(width, wide), a kernel for packs of that width with positions of that kind, over all of
 // the operands' elements. Packs are for less than 2^31 of them (32 GiB); beyond, elements go one by one.
 template <int kWidth, int N, class Pick, class... Arguments>
 void launch_elementwise(tensor::CudaDevice& cuda, std::string_view name, Strided<N> operands,
@@ -219,9 +223,9 @@ void launch_elementwise(tensor::CudaDevice& cuda, std::string_view name, Strided
   const auto go = [&](auto* kernel) {
     launch_kernel(cuda, name, blocks, kThreads, kernel, operands, arguments...);
   };
-  if (packed) return go(pick(Width<kWidth>{}, uint32_t{}));
-  if (operands.packs() < kSmall) return go(pick(Width<1>{}, uint32_t{}));
-  go(pick(Width<1>{}, uint64_t{}));
+  if (packed) return go(pick(Width<kWidth>{}, std::false_type{}));
+  if (operands.packs() < kSmall) return go(pick(Width<1>{}, std::false_type{}));
+  go(pick(Width<1>{}, std::true_type{}));
 }
 
 // The names of kernel `op` for every dtype, as a recording without the driver's own names has them.

@@ -6,18 +6,18 @@
 namespace hunch::ops::cuda {
 
 // `per_row` packs a row, `height` rows a matrix.
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads)
     tril(const __grid_constant__ Rows rows, T* const out, FastDivisor per_row, FastDivisor height,
          int64_t packs_in_row, int64_t rows_in_matrix) {
-  const Index packs = static_cast<Index>(rows.count() * packs_in_row);
-  const Index first = static_cast<Index>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
+  const Index<kWide> packs = static_cast<Index<kWide>>(rows.count() * packs_in_row);
+  const Index<kWide> first = static_cast<Index<kWide>>(blockIdx.x) * (kThreads * kUnroll) + threadIdx.x;
 #pragma unroll
   for (int u = 0; u < kUnroll; ++u) {
-    const Index index = first + u * kThreads;
+    const Index<kWide> index = first + u * kThreads;
     if (index < packs) {
       int64_t row, row_here;
-      if constexpr (sizeof(Index) == 4) {
+      if constexpr (!kWide) {
         const uint32_t row_of = per_row.divide(index);
         row = row_of;
         row_here = row_of - height.divide(row_of) * height.divisor;
@@ -54,9 +54,9 @@ void tril(CudaDevice& cuda, const Tensor& out, const Tensor& x) {
     const int64_t per_row = rows.length() / (packed ? kWidth : 1), packs = rows.count() * per_row;
     const bool small = packs < kSmall;
     launch_kernel(cuda, name, (packs + kBlock - 1) / kBlock, kThreads,
-                  packed  ? &tril<T, kWidth, uint32_t>
-                  : small ? &tril<T, 1, uint32_t>
-                          : &tril<T, 1, uint64_t>,
+                  packed  ? &tril<T, kWidth, false>
+                  : small ? &tril<T, 1, false>
+                          : &tril<T, 1, true>,
                   rows, reinterpret_cast<T*>(out.data()), small ? FastDivisor(per_row) : FastDivisor(),
                   small ? FastDivisor(x.size(-2)) : FastDivisor(), per_row, x.size(-2));
   });

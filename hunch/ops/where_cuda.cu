@@ -14,9 +14,9 @@ struct Choose {
   __device__ __forceinline__ T operator()(bool condition, T a, T b) const { return condition ? a : b; }
 };
 
-template <class T, int kWidth, class Index>
+template <class T, int kWidth, bool kWide>
 __global__ void __launch_bounds__(kThreads) where(const __grid_constant__ Strided<4> operands) {
-  elementwise<kWidth, Index>(operands, Choose<T>{});
+  elementwise<kWidth, kWide>(operands, Choose<T>{});
 }
 
 void where(CudaDevice& cuda, const Tensor& out, const Tensor& condition, const Tensor& a, const Tensor& b) {
@@ -26,7 +26,7 @@ void where(CudaDevice& cuda, const Tensor& out, const Tensor& condition, const T
     using T = decltype(bits);
     launch_elementwise<16 / sizeof(T)>(
         cuda, name, Strided<4>({&out, &condition, &a, &b}),
-        [](auto width, auto index) { return &where<T, decltype(width)::value, decltype(index)>; });
+        [](auto width, auto wide) { return &where<T, decltype(width)::value, decltype(wide)::value>; });
   });
 }
 

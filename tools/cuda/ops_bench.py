@@ -3,9 +3,10 @@
 
 usage: ops_bench.py COMMAND...
 
-COMMAND runs the program bench_ops_cuda of a build with CUDA. Needs PyTorch. Both sides are timed by CUDA events, medians of
-single calls that rotate over inputs several times larger than the second cache, on the same shapes; rates count the bytes
-that must be read and written once. masked_fill_causal: ours skips what the mask leaves alone, PyTorch's rewrites it.
+COMMAND runs the program bench_ops_cuda of a build with CUDA. Needs PyTorch. Both sides are timed by CUDA events,
+medians of single calls that rotate over inputs several times larger than the second cache, on the same shapes;
+rates count the bytes that must be read and written once. masked_fill_causal: ours skips what the mask leaves
+alone, PyTorch's rewrites it.
 """
 import statistics
 import subprocess
