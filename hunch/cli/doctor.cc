@@ -13,7 +13,7 @@
 #include "hunch/base/strings.h"
 #include "hunch/base/thread_pool.h"
 #include "hunch/base/units.h"
-#include "hunch/cli/doctor_cuda.h"
+#include "hunch/cli/cuda_items.h"
 #include "hunch/cli/doctor_libraries.h"
 #include "hunch/cli/output.h"
 #include "hunch/cli/verbs.h"

@@ -1,6 +1,6 @@
 // The libraries are opened as those who use them open them, and asked for their version; so "ok" here means
 // that they load. Each tells its version in a form of its own.
-#include "hunch/cli/doctor_cuda.h"
+#include "hunch/cli/cuda_items.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
