@@ -280,6 +280,7 @@ void uneven_work(std::string& out, const Style& style, const RanksReport& report
   std::size_t rows = 0, left_out = 0;
   for (const RanksKernel& kernel : report.kernels) {
     if (kernel.row.range != forward.range || kernel.ranks.size() == forward.ranks.size()) continue;
+    if (kernel.calls.max == 0) continue;  // in few runs of its rank only
     if (style.top > 0 && rows >= static_cast<std::size_t>(style.top)) {
       ++left_out;
       continue;
