@@ -150,7 +150,9 @@ void GunzipInput::State::member(inflate_state& stream, std::size_t& at) {
     const int result = isal_inflate(&stream);
     const std::size_t step = room - stream.avail_out;
     const std::size_t buffered = static_cast<std::size_t>(std::max(stream.read_in_length, 0)) / 8;
-    const std::size_t read = fed - stream.avail_in;
+    // On some corrupt data igzip 2.30 counts itself past the end of what it was given.
+    const bool past_end = stream.avail_in > before;
+    const std::size_t read = past_end ? fed : fed - stream.avail_in;
     const std::size_t reached = std::max(at, read > buffered ? read - buffered : 0);
     bool too_large = false;
     {
@@ -159,7 +161,7 @@ void GunzipInput::State::member(inflate_state& stream, std::size_t& at) {
       too_large = made > forgotten && made - forgotten > memory;
     }
     changed.notify_all();
-    if (result < 0) {
+    if (result < 0 || past_end) {
       return fail(gzip_error(fmt::format("the gzip data is corrupt here, {} unpacked bytes in", made),
                              reached,
                              made > 0 ? "record or copy it again; or add --salvage to read what unpacks"

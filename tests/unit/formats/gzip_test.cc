@@ -123,6 +123,17 @@ TEST(Gzip, CorruptionIsLocatedAndSalvaged) {
   EXPECT_FALSE(salvaged->stats.warnings.empty());
 }
 
+TEST(Gzip, CorruptionAtTheEndLiesInTheFile) {
+  // igzip 2.30 counts itself past the end of this one.
+  const std::string packed(
+      "\x1f\x8b\x08\0\0\0\0\0\x02\x03\x4b\x4c\x84\x82\x41\xa4\x44\x2c\x2c\xd7\0\x99\x66\x34\x10\x1e\0\0\0",
+      29);
+  const auto unpacked = gunzip(packed);
+  ASSERT_FALSE(unpacked);
+  ASSERT_TRUE(unpacked.error().byte);
+  EXPECT_LE(*unpacked.error().byte, packed.size());
+}
+
 TEST(Gzip, AWrongChecksumIsCorruptionToo) {
   std::string packed = gzip(long_trace(100));
   packed[packed.size() - 8] = static_cast<char>(packed[packed.size() - 8] ^ 1);

@@ -20,9 +20,14 @@ base::Error error_of(const std::string& bytes) {
 
 // Enough kernels for many pages.
 std::string many_kernels(int kernels) {
-  SqliteFile file(kStrings + kKernels + string_row(1, "k") + "BEGIN;");
-  for (int i = 0; i < kernels; ++i) file.run(kernel_row(10 * i, 10 * i + 5, 4242, 0, 7, i + 1, 1));
-  return file.run("COMMIT;").bytes();
+  return SqliteFile(
+             kStrings + kKernels + string_row(1, "k") +
+             fmt::format(
+                 "WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < {}) "
+                 "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL SELECT 10 * i, 10 * i + 5, 0, 1, NULL, 7, i + "
+                 "1, {}, 1, 1, NULL, 1, 168, 8, 4, 2, 128, 2, 1, 1024, 65536, NULL, NULL FROM n;",
+                 kernels, global_id(4242)))
+      .bytes();
 }
 
 TEST(NsysDamage, ADatabaseOfSomethingElse) {
