@@ -75,7 +75,7 @@ std::string_view closest(std::string_view word, std::span<const std::string_view
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names) {
   if (const auto close = closest(word, names); !close.empty())
-    return "did you mean " + std::string(close) + "?";
+    return "did you mean '" + std::string(close) + "'?";
   std::string text;
   for (const auto name : names) text += (text.empty() ? "one of " : ", ") + std::string(name);
   return text;

@@ -20,7 +20,7 @@ std::optional<double> parse_double(std::string_view text);
 
 // The candidate closest to `word` by edit distance, where it is close enough to be a typo; else empty.
 std::string_view closest(std::string_view word, std::span<const std::string_view> candidates);
-// What to try instead of `word`, one of `names`: "did you mean kernels?" where one is close, else "one of
+// What to try instead of `word`, one of `names`: "did you mean 'kernels'?" where one is close, else "one of
 // kernels, memcpy, memset"; empty for no names.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names);
 

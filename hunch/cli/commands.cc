@@ -54,13 +54,11 @@ base::Error unknown_verb(std::string_view name) {
   std::vector<std::string_view> names;
   for (const Command* command : commands()) names.push_back(command->name);
   const bool option = !name.empty() && name[0] == '-';
-  const auto close = option ? std::string_view{} : base::closest(name, names);
   base::Error error;
   error.message =
       option ? fmt::format("'{}' comes before a verb", name) : fmt::format("unknown verb '{}'", name);
-  error.remedy = option          ? fmt::format("a verb first: one of {}", fmt::join(names, ", "))
-                 : close.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
-                                 : fmt::format("did you mean '{}'?", close);
+  error.remedy = option ? fmt::format("a verb first: one of {}", fmt::join(names, ", "))
+                        : base::did_you_mean(name, names);
   return error;
 }
 

@@ -138,7 +138,7 @@ base::Result<std::vector<DiffCondition>> parse_diff_conditions(const std::vector
                               ? "--fail-on: a condition is missing"
                               : fmt::format("--fail-on {}: unknown condition", condition.word),
                           close.empty() ? fmt::format("one of {}, or a rule's name", fmt::join(kWords, ", "))
-                                        : fmt::format("did you mean {}?", close));
+                                        : base::did_you_mean(condition.word, known));
       }
       if (equal != std::string::npos) {
         std::string_view value = base::trim(std::string_view(condition.text).substr(equal + 1));

@@ -20,13 +20,10 @@ base::Result<FailOn> FailOn::from(const Arguments& arguments) {
   for (const std::string& list : arguments.all("--fail-on")) {
     for (const std::string_view part : base::split(list, ',')) {
       const std::string_view name = base::trim(part);
-      if (std::find(known.begin(), known.end(), name) == known.end()) {
-        const auto close = base::closest(name, known);
+      if (std::find(known.begin(), known.end(), name) == known.end())
         return base::fail(base::ErrorCode::usage,
                           fmt::format("--fail-on {}: no such rule", name.empty() ? "''" : name),
-                          close.empty() ? fmt::format("one of {}", fmt::join(known, ", "))
-                                        : fmt::format("did you mean {}?", close));
-      }
+                          base::did_you_mean(name, known));
       if (name == "any")
         result.any_ = true;
       else

@@ -38,7 +38,7 @@ base::Error unknown_option(const Command& command, const std::vector<Option>& op
   for (const Option& option : options) names.push_back(option.name);
   const auto close = base::closest(name, names);
   return usage(command, fmt::format("{}: unknown option {}", command.name, name),
-               close.empty() ? std::string() : fmt::format("did you mean {}?", close));
+               close.empty() ? std::string() : base::did_you_mean(name, names));
 }
 
 }  // namespace

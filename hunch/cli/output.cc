@@ -119,10 +119,8 @@ base::Result<Presentation> Presentation::from(const Arguments& arguments) {
   if (presentation.renderer_ == nullptr) {
     std::vector<std::string_view> names;
     for (const auto* renderer : report::renderers()) names.push_back(renderer->name());
-    const auto close = base::closest(format, names);
-    return base::fail(
-        base::ErrorCode::usage, fmt::format("--format {}: no such format", format),
-        close.empty() ? fmt::format("{}", fmt::join(names, " or ")) : fmt::format("did you mean {}?", close));
+    return base::fail(base::ErrorCode::usage, fmt::format("--format {}: no such format", format),
+                      base::did_you_mean(format, names));
   }
   presentation.output_ = arguments.text("--output").value_or("-");
   HUNCH_RETURN_IF_ERROR(check_output(presentation.output_));

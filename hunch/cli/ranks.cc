@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
@@ -170,11 +171,13 @@ base::Result<Plan> plan_of(const RankJob& job, const std::vector<Listing>& listi
   return plan;
 }
 
-// A file of a folder that is no trace at all is passed over; a damaged trace is an error.
+// A file of a folder that is no trace at all is passed over, and said; a damaged trace is an error.
 bool is_no_trace(const base::Error& error) {
-  return error.code == base::ErrorCode::parse && (error.message.starts_with("not a trace") ||
-                                                  base::contains(error.message, "without one trace event") ||
-                                                  base::contains(error.message, "no traceEvents"));
+  if (error.code != base::ErrorCode::parse) return false;
+  constexpr std::array<std::string_view, 5> kWords = {"not a trace", ": no trace", "without one trace event",
+                                                      "the file is empty", "only white space"};
+  return std::any_of(kWords.begin(), kWords.end(),
+                     [&](std::string_view words) { return base::contains(error.message, words); });
 }
 
 Piece reduce_file(const RankJob& job, const Share& share, uint64_t index,

@@ -99,13 +99,10 @@ Result<std::vector<std::string>> variants_of(const Arguments& arguments) {
   for (const std::string& list : arguments.all("--variant")) {
     for (const std::string_view part : base::split(list, ',')) {
       const std::string_view name = base::trim(part);
-      if (std::find(names.begin(), names.end(), name) == names.end()) {
-        const auto close = base::closest(name, names);
+      if (std::find(names.begin(), names.end(), name) == names.end())
         return fail(ErrorCode::usage,
                     fmt::format("--variant {}: no such variant", name.empty() ? "''" : name),
-                    close.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
-                                  : fmt::format("did you mean {}?", close));
-      }
+                    base::did_you_mean(name, names));
       if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.emplace_back(name);
     }
   }
@@ -142,10 +139,8 @@ Status check_ranges(const guess::Guess& guess, const std::vector<std::string>& v
       error.message = fmt::format("it guesses about '{}', which --variant leaves out", range);
       error.remedy = fmt::format("--variant {}", range);
     } else {
-      const auto close = base::closest(range, names);
       error.message = fmt::format("there is no variant '{}'", range);
-      error.remedy = close.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
-                                   : fmt::format("did you mean '{}'?", close);
+      error.remedy = base::did_you_mean(range, names);
     }
     return fail(std::move(error));
   }

@@ -19,6 +19,11 @@ std::string_view environment(const char* name) {
   return value == nullptr ? std::string_view{} : std::string_view(value);
 }
 
+// Under mpirun a process writes to a terminal of mpirun's own making, whatever that passes it on to.
+bool stdout_is_terminal() {
+  return ::isatty(STDOUT_FILENO) == 1 && environment("OMPI_COMM_WORLD_SIZE").empty();
+}
+
 }  // namespace
 
 base::Result<ColorMode> parse_color(std::string_view text) {
@@ -31,13 +36,13 @@ base::Result<ColorMode> parse_color(std::string_view text) {
 
 bool use_color(ColorMode mode, bool to_stdout) {
   if (mode != ColorMode::automatic) return mode == ColorMode::always;
-  return to_stdout && ::isatty(STDOUT_FILENO) == 1 && environment("NO_COLOR").empty() &&
+  return to_stdout && stdout_is_terminal() && environment("NO_COLOR").empty() &&
          environment("TERM") != "dumb";
 }
 
 int output_width(bool to_stdout) {
   int64_t width = base::parse_int(environment("COLUMNS")).value_or(0);
-  if (width <= 0 && to_stdout) {
+  if (width <= 0 && to_stdout && stdout_is_terminal()) {
     winsize size{};
     if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   }

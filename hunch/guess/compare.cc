@@ -41,10 +41,8 @@ Result<const Forward*> find_forward(const Analysis& analysis, const std::string&
                 fmt::format("the trace has {} ranges and the guess names none", names.size()),
                 fmt::format("[forward.\"{}\"] or range='{}'; there are: {}", names.front(), names.front(),
                             fmt::join(names, ", ")));
-  const auto close = base::closest(range, names);
   return fail(ErrorCode::usage, fmt::format("the trace has no range '{}'", range),
-              close.empty() ? fmt::format("one of {}", fmt::join(names, ", "))
-                            : fmt::format("did you mean '{}'?", close));
+              base::did_you_mean(range, names));
 }
 
 std::string first_findings(const Metric& metric, const std::string& range,

@@ -10,7 +10,7 @@
 #include <set>
 #include <utility>
 
-#include "hunch/base/strings.h"
+#include "hunch/analysis/op_inputs.h"
 
 namespace hunch::guess {
 namespace {
@@ -122,12 +122,11 @@ std::string input_dtype(const Analysis& a, EventId event) {
   constexpr std::array<std::pair<std::string_view, std::string_view>, 3> kTypes = {
       {{"c10::BFloat16", "bf16"}, {"c10::Half", "f16"}, {"float", "f32"}}};
   const EventId op = analysis::launching_op(*a.trace, a.timeline, event);
-  const auto* detail = op == analysis::kNone ? nullptr : a.trace->op_detail(op);
-  if (detail == nullptr || detail->input_types == trace::kNone) return {};
-  const std::string_view text = a.trace->strings.view(detail->input_types);
+  if (op == analysis::kNone) return {};
+  const auto inputs = analysis::input_types(*a.trace, op);
   std::string found;
   for (const auto& [type, name] : kTypes) {
-    if (!base::contains(text, fmt::format("\"{}\"", type))) continue;
+    if (std::find(inputs.begin(), inputs.end(), type) == inputs.end()) continue;
     if (!found.empty()) return {};
     found = name;
   }

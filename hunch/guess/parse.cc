@@ -30,12 +30,7 @@ std::vector<std::string_view> metric_names() {
   return names;
 }
 
-std::string metric_remedy(std::string_view word) {
-  const auto names = metric_names();
-  if (const auto close = base::closest(word, names); !close.empty())
-    return fmt::format("did you mean '{}'?", close);
-  return fmt::format("one of {}", fmt::join(names, ", "));
-}
+std::string metric_remedy(std::string_view word) { return base::did_you_mean(word, metric_names()); }
 
 // Adds one expectation after checking metric and value.
 Status add(Guess& guess, std::string_view range, std::string_view metric_name, std::string_view value,

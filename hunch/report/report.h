@@ -184,7 +184,7 @@ struct CheckReport {
   std::string trace, guess;
   std::vector<VerdictRow> verdicts;
   int64_t ranks = 0;  // 0: one trace alone
-  std::vector<std::string> warnings;
+  std::vector<std::string> warnings = {};
 };
 
 struct DoctorItem {

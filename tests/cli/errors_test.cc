@@ -23,9 +23,9 @@ TEST_F(Errors, UnknownVerb) {
 
 TEST_F(Errors, UnknownOption) {
   expect_error(hunch({"run", "--problme", "1x1x8x8"}),
-               {"run: unknown option --problme", "did you mean --problem?"});
+               {"run: unknown option --problme", "did you mean '--problem'?"});
   expect_error(hunch({"explain", trace("naive.json.gz"), "--fromat=json"}),
-               {"--fromat", "did you mean --format?"});
+               {"--fromat", "did you mean '--format'?"});
   expect_error(hunch({"explain", "-z", trace("naive.json.gz")}),
                {"unknown option -z", "hunch explain --help"});
 }
@@ -37,7 +37,7 @@ TEST_F(Errors, OptionWithoutOrWithTwoValues) {
 
 TEST_F(Errors, MissingArguments) {
   expect_error(hunch({"explain"}), {"the trace is missing", "hunch explain trace.json.gz"});
-  expect_error(hunch({"explain", "a", "b"}), {"one trace at a time"});
+  expect_error(hunch({"explain", "a", "b"}), {"a: no such file or folder"});
   expect_error(hunch({"check"}), {"a guess and a trace are missing"});
   expect_error(hunch({"check", trace("naive.json.gz")}), {"only one of guess and trace"});
   expect_error(hunch({"check", "--guess", "kernels=5"}), {"the trace is missing"});
@@ -79,7 +79,7 @@ TEST_F(Errors, CutGzip) {
 }
 
 TEST_F(Errors, AFolder) {
-  expect_error(hunch({"explain", folder_.string()}), {folder_.string(), "directory"});
+  expect_error(hunch({"explain", folder_.string()}), {folder_.string(), "the folder has no traces"});
 }
 
 TEST_F(Errors, BadProblem) {
@@ -94,7 +94,7 @@ TEST_F(Errors, BadProblem) {
 
 TEST_F(Errors, BadRunOptions) {
   expect_error(hunch({"run", "--variant", "flsh"}),
-               {"--variant flsh: no such variant", "did you mean flash?"});
+               {"--variant flsh: no such variant", "did you mean 'flash'?"});
   expect_error(hunch({"run", "--variant", "naive,"}), {"no such variant", "naive_inplace"});
   expect_error(hunch({"run", "--dtype", "f64"}), {"--dtype f64", "bf16"});
   expect_error(hunch({"run", "--dtype", "bool"}), {"--dtype bool", "bf16"});
@@ -132,12 +132,12 @@ TEST_F(Errors, BadGuess) {
 
 TEST_F(Errors, UnknownRange) {
   expect_error(hunch({"explain", trace("naive.json.gz"), "--range", "atn_fwd"}),
-               {"--range atn_fwd: the trace has no such range", "did you mean attn_fwd?"});
+               {"--range atn_fwd: the trace has no such range", "did you mean 'attn_fwd'?"});
 }
 
 TEST_F(Errors, BadOutputOptions) {
   const std::string naive = trace("naive.json.gz");
-  expect_error(hunch({"explain", naive, "--format", "jsno"}), {"--format jsno", "did you mean json?"});
+  expect_error(hunch({"explain", naive, "--format", "jsno"}), {"--format jsno", "did you mean 'json'?"});
   expect_error(hunch({"explain", naive, "--color", "sometimes"}), {"--color sometimes", "always"});
   expect_error(hunch({"explain", naive, "--top", "few"}), {"--top few"});
   expect_error(hunch({"explain", naive, "--output", "no/such/folder/x.json"}),

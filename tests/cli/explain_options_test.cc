@@ -25,9 +25,9 @@ TEST_F(ExplainOptions, FailsOnAFindingAndSaysWhich) {
 
 TEST_F(ExplainOptions, AnUnknownRuleIsAnErrorBeforeTheTraceIsRead) {
   expect_error(hunch({"explain", "no-such-file.json", "--fail-on", "hiden_copy"}),
-               {"--fail-on hiden_copy: no such rule", "did you mean hidden_copy?"});
+               {"--fail-on hiden_copy: no such rule", "did you mean 'hidden_copy'?"});
   expect_error(hunch({"explain", trace("naive.json.gz"), "--fail-on", ""}), {"no such rule"});
-  expect_error(hunch({"run", "--fail-on", "hiden_copy"}), {"did you mean hidden_copy?"});
+  expect_error(hunch({"run", "--fail-on", "hiden_copy"}), {"did you mean 'hidden_copy'?"});
 }
 
 TEST_F(ExplainOptions, RunFailsOnAFindingOfAVariant) {
@@ -50,7 +50,7 @@ TEST_F(ExplainOptions, PerTables) {
   const Outcome layer =
       hunch({"explain", trace("llama_sdpa_prefill.json.gz"), "--per", "layer", "-f", "csv"});
   EXPECT_THAT(layer.out, StartsWith("range,layer,calls,"));
-  expect_error(hunch({"explain", "no-such-file.json", "--per", "stepp"}), {"did you mean step?"});
+  expect_error(hunch({"explain", "no-such-file.json", "--per", "stepp"}), {"did you mean 'step'?"});
 }
 
 TEST_F(ExplainOptions, TheSumOfTheAccountIsShown) {
@@ -81,7 +81,7 @@ TEST_F(ExplainOptions, OtherVerbsHaveTheFormats) {
   EXPECT_THAT(check.out, HasSubstr("| **misses** | `attn_fwd` | memcpy | 0 | 1 |"));
   const Outcome run = hunch({"run", "--problem", "1x1x64x64", "--variant", "flash", "-f", "csv"});
   EXPECT_THAT(run.out, StartsWith("variant,available,"));
-  expect_error(hunch({"name", "k", "--format", "cvs"}), {"did you mean csv?"});
+  expect_error(hunch({"name", "k", "--format", "cvs"}), {"did you mean 'csv'?"});
 }
 
 }  // namespace

@@ -47,7 +47,7 @@ base::Result<const Forward*> require(const Side& side, std::string_view name) {
   const auto close = base::closest(name, all);
   return base::fail(
       error_in(side, fmt::format("--range {}: the trace has no such range", name),
-               close.empty() ? fmt::format("one of {}", list(all)) : fmt::format("did you mean {}?", close)));
+               close.empty() ? fmt::format("one of {}", list(all)) : base::did_you_mean(name, all)));
 }
 
 bool has_kernels(const Forward& forward) {

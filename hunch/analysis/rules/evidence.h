@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "hunch/analysis/analysis.h"
+#include "hunch/analysis/op_inputs.h"
 #include "hunch/analysis/rules/rule.h"
 
 namespace hunch::analysis::rules {
@@ -68,10 +69,7 @@ EventId math_path_of(const Analysis& analysis, EventId device_event);
 // it casts nothing down.
 std::string math_path_dtype(const Analysis& analysis, const ForwardRun& run, EventId math_path);
 
-// Inputs. Empty where the trace has no shapes. A list of tensors gives one entry that is not a shape.
-using Shape = std::vector<int64_t>;
-std::vector<std::optional<Shape>> input_shapes(const trace::Trace& trace, EventId op);
-std::vector<std::string> input_types(const trace::Trace& trace, EventId op);
+// Inputs (op_inputs.h).
 int64_t elements(const Shape& shape);
 // Bytes an element: 2 for "c10::BFloat16" and "bf16"; nothing for words that are no type.
 std::optional<int64_t> bytes_of_type(std::string_view type);

@@ -56,5 +56,12 @@ TEST(Strings, Closest) {
   EXPECT_EQ(closest("x", {}), "");
 }
 
+TEST(Strings, DidYouMean) {
+  const std::string_view names[] = {"kernels", "memcpy"};
+  EXPECT_EQ(did_you_mean("kernals", names), "did you mean 'kernels'?");
+  EXPECT_EQ(did_you_mean("occupancy", names), "one of kernels, memcpy");
+  EXPECT_EQ(did_you_mean("x", {}), "");
+}
+
 }  // namespace
 }  // namespace hunch::base
