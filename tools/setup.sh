@@ -18,6 +18,9 @@ packages=(
   libgtest-dev libgmock-dev python3 python3-pytest
 )
 
+# Not in the list: MPI (libopenmpi-dev openmpi-bin, 37 packages). hunch does without it, and clusters have
+# their own; where CMake finds one, the tests run with several processes too.
+
 # cuDNN's C++ headers; no Debian package has them.
 cudnn_frontend=nvidia-cudnn-frontend==1.32.0
 

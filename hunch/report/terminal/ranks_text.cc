@@ -147,7 +147,7 @@ std::vector<const RanksForward*> shown_ranges(const RanksReport& report, const S
 void spread_table(std::string& out, const Style& style, const RanksReport& report) {
   const auto ranges = shown_ranges(report, style);
   Table table({{"range", Align::left, 6, 8},
-               {"in one run", Align::left, 8},
+               {"in one run", Align::left, 8, 11},
                {"min", Align::right, 5},
                {"median", Align::right, 9},
                {"max", Align::right, 7},
