@@ -112,6 +112,10 @@ std::string readable_name(const ParsedName& name, const KernelFacts& facts, std:
   std::string text(label);
   if (facts.family == Family::memcpy || facts.family == Family::memset) return text.empty() ? name.raw : text;
   if (text.empty()) text = own_name(name);
+  // How hunch's own kernels go about a layout is no part of what they do.
+  if (facts.provider == "hunch")
+    for (const std::string_view way : {"_tiles", "_shared", "_long"})
+      if (text.ends_with(way)) text.resize(text.size() - way.size());
   if (facts.provider == "inductor") {
     append(text, shortened(inductor_operations(name.base)));
     return text;
@@ -196,9 +200,9 @@ KernelFacts kernel_facts(std::string_view text) {
   }
   facts.dtype = names::dtype_of(name, facts.family);
   std::string label(row == nullptr ? std::string_view{} : row->label);
-  if (facts.family == Family::cast && facts.provider == "hunch") {  // cast<from, to>
+  if (facts.family == Family::cast && facts.provider == "hunch") {  // cast<from, to>, on a GPU with more
     const auto types = names::split_arguments(name.arguments);
-    if (types.size() == 2) {
+    if (types.size() >= 2) {
       facts.dtype = names::dtype_of_type(types[1]);
       label = "cast " + names::dtype_of_type(types[0]) + " to " + facts.dtype;
     }

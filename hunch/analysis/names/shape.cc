@@ -96,12 +96,22 @@ std::vector<int> numbers_after(std::string_view text, std::string_view opening) 
   return numbers;
 }
 
-// FlashAttention 2: traits<head_dim, block_m, block_n, warps, ...>.
+// Rows x keys x head_dim. FlashAttention 2: traits<head_dim, block_m, block_n, warps, ...>.
 std::string flash_tile(std::string_view full) {
   for (const std::string_view traits :
        {"Flash_fwd_kernel_traits<", "Flash_bwd_kernel_traits<", "Flash_kernel_traits<"}) {
     const auto numbers = numbers_after(full, traits);
     if (numbers.size() >= 3) return joined({numbers[1], numbers[2], numbers[0]}, 3);
+  }
+  // hunch's own: the type comes before the same three.
+  for (const std::string_view shape : {"sm80::FlashShape<", "sm80::EfficientShape<", "sm90::Shape90<"}) {
+    const auto at = full.find(shape);
+    if (at == std::string_view::npos) continue;
+    const auto arguments = split_arguments(full.substr(at + shape.size()));
+    std::vector<int> numbers;
+    for (std::size_t i = 1; i < arguments.size() && i < 4; ++i)
+      if (const auto number = number_of(arguments[i])) numbers.push_back(*number);
+    if (numbers.size() == 3) return joined({numbers[1], numbers[2], numbers[0]}, 3);
   }
   return {};
 }

@@ -33,6 +33,12 @@ constexpr auto kMemoryRows = std::to_array<Row>({
 
 constexpr auto kGeneratedRows = std::to_array<Row>({
     {kName, "^hunch:: flash|efficient|attention backward|bwd", attention_backward, ""},
+    // On a GPU all multiply on Tensor Cores, f32 as three products in TF32.
+    {kName, "^hunch::attention::sm combine", attention_combine, "flash combine", "hunch", "flash"},
+    {kName, "^hunch::attention::sm flash_forward", attention_forward, "flash forward", "hunch", "flash",
+     Units::tensor_cores},
+    {kName, "^hunch::attention::sm efficient_forward", attention_forward, "efficient forward", "hunch",
+     "efficient", Units::tensor_cores},
     {kName, "^hunch:: combine", attention_combine, ""},
     {kName, "^hunch:: flash_forward|flash_fwd|::flash", attention_forward, "flash forward", "hunch", "flash"},
     {kName, "^hunch:: efficient", attention_forward, "efficient forward", "hunch", "efficient"},

@@ -114,6 +114,33 @@ TEST(KernelNameTraps, CastsAndCopies) {
                "at::TensorIteratorBase&)::{lambda(float)#1}, std::array<char*, 2ul> >(int)"),
       "cast f32 to bf16");
   EXPECT_EQ(readable("hunch::cpu::cast<bf16, f32>"), "cast bf16 to f32");
+  EXPECT_EQ(readable("void hunch::ops::cuda::cast<__nv_bfloat16, float, 8, unsigned int>"
+                     "(hunch::ops::cuda::Strided<2>)"),
+            "cast bf16 to f32");
+}
+
+TEST(KernelNameTraps, OwnKernelsOfTheGpu) {
+  const auto flash = kernel_facts(
+      "void hunch::attention::sm80::flash_forward_kernel<hunch::attention::sm80::FlashShape<__nv_bfloat16, "
+      "64, "
+      "128, 80, 4, 2, false, 2>, false, false>(hunch::attention::sm80::AttentionParams)");
+  EXPECT_EQ(flash.family, Family::attention_forward);
+  EXPECT_EQ(flash.backend, "flash");
+  EXPECT_EQ(flash.provider, "hunch");
+  EXPECT_EQ(flash.tensor_cores, true);
+  EXPECT_EQ(flash.readable, "flash forward sm80 128x80x64 bf16");
+  const auto efficient = kernel_facts(
+      "void "
+      "hunch::attention::sm80::efficient_forward_f32_kernel<hunch::attention::sm80::EfficientShape<float, "
+      "64, 128, 64, 4, 2>, false>(hunch::attention::sm80::AttentionParams)");
+  EXPECT_EQ(efficient.backend, "efficient");
+  EXPECT_EQ(efficient.dtype, "f32");
+  EXPECT_EQ(efficient.tensor_cores, true);
+  EXPECT_EQ(kernel_facts("void hunch::attention::sm80::flash_combine_kernel<__half>"
+                         "(hunch::attention::sm80::AttentionParams)")
+                .family,
+            Family::attention_combine);
+  EXPECT_EQ(readable("void hunch::ops::cuda::mul_tiles<float>(hunch::ops::cuda::Tiles)"), "mul f32");
 }
 
 TEST(KernelNameTraps, AccumulatorsAreNotTheType) {
