@@ -60,7 +60,7 @@ class Judge {
   // The same collectives on each rank, in each run.
   bool comparable() {
     if (ranks_.size() < 2) return not_told("there is only one rank");
-    std::size_t collectives = 0, others = 0;
+    std::size_t collectives = 0;
     for (const RankRange* rank : ranks_) {
       if (rank->runs.size() != runs_)
         return not_told(
@@ -76,10 +76,7 @@ class Judge {
                               ? fmt::format("the ranks did not run the same collectives: {} and {} in run {}",
                                             first.size(), here.size(), run + 1)
                               : fmt::format("the ranks did not run the same collectives in run {}", run + 1));
-        if (rank == ranks_.front()) {
-          collectives += here.size();
-          others += static_cast<std::size_t>(rank->runs[run].other_communication);
-        }
+        if (rank == ranks_.front()) collectives += here.size();
       }
     }
     if (collectives == 0) return not_told("its communication is of kinds that do not wait for all ranks");
