@@ -176,7 +176,8 @@ class MpiTest : public RanksTest {
   Outcome mpirun(int processes, const std::string& words) const {
     const std::string command =
         "cd " + folder_.string() +
-        " && unset COLUMNS; timeout 120 " HUNCH_MPIRUN " --oversubscribe --allow-run-as-root -n " +
+        " && unset COLUMNS; timeout 300 " HUNCH_MPIRUN
+        " --oversubscribe --bind-to none --mca mpi_yield_when_idle 1 --allow-run-as-root -n " +
         std::to_string(processes) + " " HUNCH_BINARY " " + words + " >mpi.out 2>mpi.err";
     Outcome outcome;
     const int status = std::system(command.c_str());
