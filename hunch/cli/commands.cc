@@ -62,11 +62,15 @@ base::Error unknown_verb(std::string_view name) {
   return error;
 }
 
+void tell(const base::Error& error) {
+  // One line, whatever the words of the user or of a file hold.
+  fmt::print(stderr, "hunch: {}\n", report::printable(base::describe(error)));
+}
+
 int run_command_line(const std::vector<std::string>& words) {
   const auto status = dispatch(words);
   if (status) return *status;
-  // One line, whatever the words of the user or of a file hold.
-  fmt::print(stderr, "hunch: {}\n", report::printable(base::describe(status.error())));
+  tell(status.error());
   return kFailed;
 }
 

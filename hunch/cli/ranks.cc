@@ -21,6 +21,7 @@
 #include "hunch/base/strings.h"
 #include "hunch/base/thread_pool.h"
 #include "hunch/cli/command.h"
+#include "hunch/cli/commands.h"
 #include "hunch/cli/processes.h"
 #include "hunch/cli/progress.h"
 #include "hunch/cli/rank_files.h"
@@ -301,20 +302,20 @@ base::Result<int> run_rank_job(const RankJob& job) {
       for (const std::string& bytes : listings) all.push_back(unpacked<Listing>(bytes));
       return plan_of(job, all);
     });
+  // mpirun ends all processes once one of them ends with a failure, so the error is told before any of them
+  // can.
+  if (!planned) tell(planned.error());
   Plan plan = planned ? *planned : Plan{true, {}};
   HUNCH_ASSIGN(const std::string agreed, processes.broadcast(packed(plan)));
   plan = unpacked<Plan>(agreed);
-  if (plan.stop) {
-    if (!planned) return base::fail(planned.error());
-    return kFailed;
-  }
+  if (plan.stop) return kFailed;
 
   HUNCH_ASSIGN(const auto messages, processes.gather(packed(reduce_mine(job, plan, processes))));
   base::Result<int> status = kFailed;
   if (processes.first()) status = guarded([&] { return conclude(job, plan, messages); });
+  if (!status) tell(status.error());
   HUNCH_ASSIGN(const std::string told, processes.broadcast(packed(status ? *status : kFailed)));
-  if (!processes.first()) return unpacked<int>(told);
-  return status;
+  return unpacked<int>(told);
 }
 
 }  // namespace hunch::cli

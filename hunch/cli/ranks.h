@@ -34,8 +34,9 @@ struct RankJob {
   std::function<base::Result<int>(ReducedRanks&&)> show;
 };
 
-// The exit status, the same in every process; the error comes from the first process alone, and of several
-// errors it is that of the first file.
+// The exit status, the same in every process. An error is told by the first process alone, before the others
+// end, and makes the status 2; of several errors it is that of the first file. A Result's error is one of the
+// words or of MPI itself.
 base::Result<int> run_rank_job(const RankJob& job);
 
 // Whether these words mean several ranks: more than one, or a folder. Under a launcher each process must have
