@@ -6,6 +6,9 @@
 #define TOML_EXCEPTIONS 0
 #include <toml++/toml.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "hunch/base/strings.h"
 #include "hunch/base/units.h"
 #include "hunch/guess/guess.h"
@@ -51,7 +54,38 @@ Status add(Guess& guess, std::string_view range, std::string_view metric_name, s
   return {};
 }
 
-// Byte offset of a 1-based line and column; toml++ counts columns in characters, close enough for a place.
+// toml++ 3.3 runs into undefined behaviour on most letters beyond ASCII (its test for white space does), so
+// it is shown none: a byte of such a letter is written "~C3", and "~" is written "~7E". Where TOML allows
+// such letters, in strings and comments, it allows that as well; elsewhere it allows neither.
+std::string hidden(std::string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (c == '~' || static_cast<unsigned char>(c) >= 0x80) {
+      out += fmt::format("~{:02X}", static_cast<unsigned char>(c));
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+std::string shown(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    unsigned value = 0;
+    const char* const hex = text.data() + i + 1;
+    if (text[i] == '~' && i + 2 < text.size() && std::from_chars(hex, hex + 2, value, 16).ptr == hex + 2) {
+      out += static_cast<char>(value);
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
+
+// Byte offset in the text that was hidden, of a 1-based line and column there.
 uint64_t byte_of(std::string_view text, toml::source_position position) {
   std::size_t offset = 0;
   for (toml::source_index line = 1; line < position.line; ++line) {
@@ -59,12 +93,14 @@ uint64_t byte_of(std::string_view text, toml::source_position position) {
     if (end == std::string_view::npos) break;
     offset = end + 1;
   }
-  return std::min<uint64_t>(text.size(), offset + (position.column > 0 ? position.column - 1 : 0));
+  offset = std::min<std::size_t>(text.size(), offset + (position.column > 0 ? position.column - 1 : 0));
+  const auto marks = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(offset), '~');
+  return offset - std::min<std::size_t>(offset, 2 * static_cast<std::size_t>(marks));
 }
 
 // A TOML value as the text that parse_operand reads; nothing where its type says nothing here.
 std::optional<std::string> value_text(const toml::node& node) {
-  if (const auto* text = node.as_string()) return text->get();
+  if (const auto* text = node.as_string()) return shown(text->get());
   if (const auto* whole = node.as_integer()) return fmt::format("{}", whole->get());
   if (const auto* real = node.as_floating_point()) return fmt::format("{}", real->get());
   if (const auto* flag = node.as_boolean()) return flag->get() ? "true" : "false";
@@ -74,7 +110,7 @@ std::optional<std::string> value_text(const toml::node& node) {
       const auto* text = element.as_string();
       if (text == nullptr) return std::nullopt;
       if (!joined.empty()) joined += ", ";
-      joined += text->get();
+      joined += shown(text->get());
     }
     return joined;
   }
@@ -84,18 +120,19 @@ std::optional<std::string> value_text(const toml::node& node) {
 Status add_table(Guess& guess, std::string_view text, std::string_view range, const toml::table& table) {
   for (const auto& [key, node] : table) {
     const uint64_t byte = byte_of(text, key.source().begin);
+    const std::string word = shown(key.str());
     if (const auto* inner = node.as_table()) {
       if (!range.empty())
-        return fail(at(fmt::format("[forward.\"{}\"] holds another table, '{}'", range, key.str()),
-                       guess.source, byte, "write one table a range: [forward.\"name\"]"));
-      HUNCH_RETURN_IF_ERROR(add_table(guess, text, key.str(), *inner));
+        return fail(at(fmt::format("[forward.\"{}\"] holds another table, '{}'", range, word), guess.source,
+                       byte, "write one table a range: [forward.\"name\"]"));
+      HUNCH_RETURN_IF_ERROR(add_table(guess, text, word, *inner));
       continue;
     }
     const auto value = value_text(node);
     if (!value)
-      return fail(at(fmt::format("{} has a value of a kind that no metric has", key.str()), guess.source,
-                     byte, "a number, a text, true or false, or a list of texts"));
-    HUNCH_RETURN_IF_ERROR(add(guess, range, key.str(), *value, byte));
+      return fail(at(fmt::format("{} has a value of a kind that no metric has", word), guess.source, byte,
+                     "a number, a text, true or false, or a list of texts"));
+    HUNCH_RETURN_IF_ERROR(add(guess, range, word, *value, byte));
   }
   return {};
 }
@@ -139,18 +176,29 @@ Result<std::vector<Word>> split_words(std::string_view words) {
 Result<Guess> parse_guess_toml(std::string_view text, const std::string& name) {
   Guess guess;
   guess.source = name;
-  const toml::parse_result parsed = toml::parse(text, name);
+  if (text.substr(0, 3) == "\xEF\xBB\xBF") {
+    auto rest = parse_guess_toml(text.substr(3), name);
+    if (!rest && rest.error().byte) *rest.error().byte += 3;
+    return rest;
+  }
+  const std::string hidden_text = hidden(text);
+  const toml::parse_result parsed = toml::parse(hidden_text, name);
   if (!parsed) {
     const auto& error = parsed.error();
-    return fail(at(fmt::format("not TOML: {}", error.description()), name,
-                   byte_of(text, error.source().begin), "a table [forward] with lines such as kernels = 5"));
+    const uint64_t byte = byte_of(hidden_text, error.source().begin);
+    if (byte < text.size() && static_cast<unsigned char>(text[byte]) >= 0x80)
+      return fail(at("not TOML: a letter beyond ASCII outside of quotes", name, byte,
+                     "put the name in quotes: [forward.\"name\"]"));
+    return fail(at(fmt::format("not TOML: {}", shown(error.description())), name, byte,
+                   "a table [forward] with lines such as kernels = 5"));
   }
   for (const auto& [key, node] : parsed.table()) {
     const auto* table = node.as_table();
     if (key.str() != "forward" || table == nullptr)
-      return fail(at(fmt::format("'{}' is not [forward]", key.str()), name, byte_of(text, key.source().begin),
+      return fail(at(fmt::format("'{}' is not [forward]", shown(key.str())), name,
+                     byte_of(hidden_text, key.source().begin),
                      "put the guess under [forward] or [forward.\"range name\"]"));
-    HUNCH_RETURN_IF_ERROR(add_table(guess, text, "", *table));
+    HUNCH_RETURN_IF_ERROR(add_table(guess, hidden_text, "", *table));
   }
   if (guess.expectations.empty())
     return fail(at("guesses nothing", name, {}, "a table [forward] with lines such as kernels = 5"));

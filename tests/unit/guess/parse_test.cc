@@ -77,6 +77,30 @@ TEST(ParseToml, SaysWhatIsWrongAndWhere) {
   EXPECT_FALSE(parse_guess_toml("[forward]\n", "g.toml"));
 }
 
+TEST(ParseToml, LettersBeyondAsciiStandInQuotesAndComments) {
+  const auto guess = parse_guess_toml(
+      "\xEF\xBB\xBF# gr\xC3\xBC\xC3\x9F e\n[forward.\"na\xC3\xAFve \\\" \xE6\xB3\xA8\"]\nkernels = 1 # "
+      "\xE2\x80\xA8 \xCB\x8D\n"
+      "backend = \"\"\"flash\"\"\"\n",
+      "g.toml");
+  ASSERT_TRUE(guess) << base::describe(guess.error());
+  EXPECT_EQ(guess->expectations[0].range, "na\xC3\xAFve \" \xE6\xB3\xA8");
+  for (const char* text :
+       {"k\xCB\x8Dw = 1", "[forward]\nkern\xC3\xA4ls = 1", "\xC2\xA0", "x = \"\"\"a\"\"\"\" \xC3\xA4"}) {
+    const auto stray = parse_guess_toml(text, "g.toml");
+    ASSERT_FALSE(stray) << text;
+    EXPECT_NE(stray.error().message.find("not TOML"), std::string::npos) << stray.error().message;
+    EXPECT_LE(stray.error().byte.value_or(99), std::string_view(text).size());
+  }
+  const auto stray = parse_guess_toml("[forward]\n\xC3\xA4 = 1", "g.toml");
+  ASSERT_FALSE(stray);
+  EXPECT_NE(stray.error().message.find("beyond ASCII"), std::string::npos) << stray.error().message;
+  EXPECT_EQ(stray.error().byte, 10u);
+  const auto tilde = parse_guess_toml("[forward.\"~a~41\"]\nkernels = 1", "g.toml");
+  ASSERT_TRUE(tilde);
+  EXPECT_EQ(tilde->expectations[0].range, "~a~41");
+}
+
 TEST(ParseWords, ReadsQuotesRelationsAndRanges) {
   const auto guess = parse_guess_words(
       "kernels=5 memcpy>=0 device_time='< 2 ms' host_time<200us range=bwd sequence=a,b occupancy>=10 %");
