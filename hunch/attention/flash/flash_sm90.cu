@@ -1,0 +1,151 @@
+// Which instance of the Hopper kernel a call takes, its tensor maps, its schedule, and its launch.
+//
+// Tile shapes by measurement (ladder in flash_sm90.cuh), rows x keys: head_dim to 64: 192 x 128; to 128: 128
+// x 176, causal ones to 4,096 keys 128 x 128 with two places for queries; to 256: 128 x 80.
+#include "hunch/attention/flash/flash_sm90.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <array>
+#include <type_traits>
+
+#include "hunch/attention/flash/flash_sm90.cuh"
+#include "hunch/attention/tiles/launch_sm80.cuh"
+
+namespace hunch::attention::sm90 {
+namespace {
+
+using sm80::ElementType;
+using sm80::Launch;
+
+using Encode = decltype(&cuTensorMapEncodeTiled);
+
+// The driver's encoder, or null on a driver without one.
+Encode encoder() {
+  static const Encode kEncode = [] {
+    void* found = nullptr;
+    cudaDriverEntryPointQueryResult result = cudaDriverEntryPointSymbolNotFound;
+    const cudaError_t error =
+        cudaGetDriverEntryPointByVersion("cuTensorMapEncodeTiled", &found, 12000, cudaEnableDefault, &result);
+    cudaGetLastError();
+    return error == cudaSuccess && result == cudaDriverEntryPointSuccess ? reinterpret_cast<Encode>(found)
+                                                                         : nullptr;
+  }();
+  return kEncode;
+}
+
+struct View {
+  const void* data;
+  int64_t batch, head, row;  // strides in elements
+  int batches, heads, rows, columns;
+};
+
+bool encode(CUtensorMap& map, const View& view, ElementType type, int box_rows) {
+  const Encode encode = encoder();
+  if (encode == nullptr) return false;
+  // A stride of a dimension of size 1 is never used, and may be anything: give it one that is allowed.
+  const auto bytes = [](int64_t stride, int size) {
+    return static_cast<cuuint64_t>(size > 1 ? stride * 2 : 16);
+  };
+  const cuuint64_t sizes[4] = {static_cast<cuuint64_t>(view.columns), static_cast<cuuint64_t>(view.rows),
+                               static_cast<cuuint64_t>(view.heads), static_cast<cuuint64_t>(view.batches)};
+  const cuuint64_t strides[3] = {bytes(view.row, view.rows), bytes(view.head, view.heads),
+                                 bytes(view.batch, view.batches)};
+  const cuuint32_t box[4] = {64, static_cast<cuuint32_t>(box_rows), 1, 1};
+  const cuuint32_t steps[4] = {1, 1, 1, 1};
+  return encode(
+             &map,
+             type == ElementType::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+             4, const_cast<void*>(view.data), sizes, strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE,
+             CU_TENSOR_MAP_SWIZZLE_128B, CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+             CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) == CUDA_SUCCESS;
+}
+
+bool make_maps(Maps& maps, const AttentionParams& p, ElementType type, int rows, int keys) {
+  return encode(maps.q, {p.q, p.q_batch, p.q_head, p.q_row, p.batch, p.heads, p.length, p.head_dim}, type,
+                rows) &&
+         encode(maps.k, {p.k, p.k_batch, p.k_head, p.k_row, p.batch, p.kv_heads, p.kv_length, p.head_dim},
+                type, keys) &&
+         encode(maps.v, {p.v, p.v_batch, p.v_head, p.v_row, p.batch, p.kv_heads, p.kv_length, p.value_dim},
+                type, keys);
+}
+
+int attribute(cudaDeviceAttr which) {
+  int value = 0;
+  cudaDeviceGetAttribute(&value, which, sm80::current_device());
+  return value;
+}
+
+template <class Shape>
+Schedule schedule_of(const AttentionParams& p) {
+  Schedule schedule = {};
+  schedule.row_tiles = (p.length + Shape::kRows - 1) / Shape::kRows;
+  schedule.tiles = p.batch * p.heads * schedule.row_tiles;
+  return schedule;
+}
+
+template <class Shape>
+Launch make(const AttentionParams& p, std::string_view name) {
+  struct Known {
+    bool done = false;
+    int registers = 0;
+  };
+  static thread_local std::array<Known, 64> devices;  // by ordinal
+  Known& known = devices[static_cast<std::size_t>(sm80::current_device()) % devices.size()];
+  auto* const kernel = flash_forward_kernel<Shape>;
+  if (!known.done) {
+    cudaFuncAttributes attributes = {};
+    known.done = cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess &&
+                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                      Shape::kSharedBytes) == cudaSuccess;
+    known.registers = attributes.numRegs;
+  }
+  Launch launch;
+  launch.name = name;
+  launch.blocks = std::min(schedule_of<Shape>(p).tiles, attribute(cudaDevAttrMultiProcessorCount));
+  launch.threads = Shape::kThreads;
+  launch.registers = known.registers;
+  launch.shared_bytes = Shape::kSharedBytes;
+  launch.dynamic_bytes = Shape::kSharedBytes;
+  launch.run = [](const AttentionParams& params, const Launch& self, void* stream) -> int {
+    constexpr auto kType = std::is_same_v<typename Shape::T, __half> ? ElementType::f16 : ElementType::bf16;
+    Maps maps;
+    if (!make_maps(maps, params, kType, Shape::kRows, Shape::kKeys)) return cudaErrorInvalidValue;
+    const Schedule schedule = schedule_of<Shape>(params);
+    flash_forward_kernel<Shape><<<static_cast<unsigned>(self.blocks), Shape::kThreads, Shape::kSharedBytes,
+                                  static_cast<cudaStream_t>(stream)>>>(params, maps, schedule);
+    return cudaGetLastError();
+  };
+  return launch;
+}
+
+template <class T>
+Launch pick(const AttentionParams& p, std::string_view name) {
+  const int dim = std::max(p.head_dim, p.value_dim);
+  if (dim <= 64) return make<Shape90<T, 64, 192, 128, 2, 2>>(p, name);
+  if (dim <= 128)
+    return p.causal && p.kv_length <= 4096 ? make<Shape90<T, 128, 128, 128, 2, 2>>(p, name)
+                                           : make<Shape90<T, 128, 128, 176, 2, 1>>(p, name);
+  return make<Shape90<T, 256, 128, 80, 2, 1>>(p, name);
+}
+
+}  // namespace
+
+bool flash_takes(const AttentionParams& p, ElementType type) {
+  if (type == ElementType::f32 || p.mask != nullptr || p.splits > 1 || !(p.scale > 0.0f) || !p.aligned)
+    return false;
+  if (p.kv_length == 0 || p.length < 64 || std::max(p.head_dim, p.value_dim) > 256) return false;
+  if (int64_t{p.batch} * p.heads * p.length > (int64_t{1} << 36)) return false;
+  if (attribute(cudaDevAttrComputeCapabilityMajor) != 9) return false;
+  Maps maps;
+  return make_maps(maps, p, type, 64, 64);
+}
+
+Launch flash_forward(const AttentionParams& p, ElementType type) {
+  return type == ElementType::bf16
+             ? pick<__nv_bfloat16>(p, "hunch::attention::sm90::flash_forward_kernel<bf16>")
+             : pick<__half>(p, "hunch::attention::sm90::flash_forward_kernel<f16>");
+}
+
+}  // namespace hunch::attention::sm90
