@@ -96,7 +96,7 @@ std::vector<std::string> names_of(const Library& library, bool driver) {
     std::string text = known ? readable(driver, name) : std::string();
     names.push_back(is_kept(driver, text) ? std::move(text) : std::string());
   }
-  while (!names.empty() && names.back().empty()) names.pop_back();
+  names.resize(names.size() - gap);  // ids behind the last that has a name
   return names;
 }
 

@@ -2,6 +2,9 @@
 // attributes, the clock and the buffers' callbacks, and only then kinds of activity. See collector.h.
 #include "hunch/record/cupti/collector.h"
 
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
@@ -87,13 +90,8 @@ base::Status Collector::enable() {
 
 void Collector::disable() {
   enable_callbacks(false);
-  for (const bool driver : {false, true}) {
-    const auto one = driver ? library_.cuptiActivityEnableDriverApi : library_.cuptiActivityEnableRuntimeApi;
-    for (uint32_t id = 1; one != nullptr && id < calls_.size(driver); ++id)
-      if (!calls_.name(driver, id).empty()) one(id, 0);
-    if (one == nullptr)
-      library_.cuptiActivityDisable(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
-  }
+  disable_calls(false);
+  disable_calls(true);
   for (const CUpti_ActivityKind kind : kKinds) library_.cuptiActivityDisable(kind);
   library_.cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
   collecting_ = false;
@@ -101,22 +99,41 @@ void Collector::disable() {
   occupancy_.take();
 }
 
-// Call by call where the library can, else all of them, of which most are passed over when read.
 base::Status Collector::enable_calls(bool driver) {
+  HUNCH_RETURN_IF_ERROR(library_.checked(
+      library_.cuptiActivityEnable(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME),
+      "cuptiActivityEnable"));
   const auto one = driver ? library_.cuptiActivityEnableDriverApi : library_.cuptiActivityEnableRuntimeApi;
-  if (one == nullptr)
-    return library_.checked(
-        library_.cuptiActivityEnable(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME),
-        "cuptiActivityEnable");
-  for (uint32_t id = 1; id < calls_.size(driver); ++id) {
-    if (calls_.name(driver, id).empty()) continue;
-    const CUptiResult result = one(id, 1);
-    // Ids that a newer header knows and this driver does not.
-    if (result == CUPTI_ERROR_INVALID_PARAMETER || result == CUPTI_ERROR_NOT_COMPATIBLE) continue;
-    HUNCH_RETURN_IF_ERROR(
-        library_.checked(result, driver ? "cuptiActivityEnableDriverApi" : "cuptiActivityEnableRuntimeApi"));
-  }
+  if (way_ == Way::all || one == nullptr) return {};
+  // Only after the kind as a whole, which would turn them all on again. What cannot be left out is passed
+  // over when it is read.
+  for (uint32_t id = 1; id < calls_.size(driver); ++id)
+    if (calls_.name(driver, id).empty()) one(id, 0);
   return {};
+}
+
+void Collector::disable_calls(bool driver) {
+  library_.cuptiActivityDisable(driver ? CUPTI_ACTIVITY_KIND_DRIVER : CUPTI_ACTIVITY_KIND_RUNTIME);
+}
+
+base::Status Collector::settle() {
+  for (const Way way : {Way::all_less_others, Way::all}) {
+    way_ = way;
+    HUNCH_ASSIGN(const bool works, records_calls());
+    if (works) return {};
+  }
+  return base::fail(base::ErrorCode::environment, "CUPTI starts and then records no calls",
+                    "CUPTI of the driver's own CUDA version");
+}
+
+base::Result<bool> Collector::records_calls() {
+  HUNCH_RETURN_IF_ERROR(enable());
+  cudaDeviceSynchronize();
+  const DeviceActivity seen = take();
+  disable();
+  return std::any_of(seen.calls.begin(), seen.calls.end(), [&seen](const ApiCall& call) {
+    return seen.names.view(call.name) == "cudaDeviceSynchronize";
+  });
 }
 
 base::Status Collector::enable_callbacks(bool on) {

@@ -28,6 +28,9 @@ class Collector {
   base::Status subscribe();
   void unsubscribe();
 
+  // Finds out how this CUPTI can be made to record the calls that are kept: some versions take an order for
+  // single calls and then record none. Makes calls of its own. Error: environment, where no way works.
+  base::Status settle();
   base::Status enable();
   void disable();
   DeviceActivity take();  // after CUPTI's flush
@@ -41,6 +44,9 @@ class Collector {
   static void CUPTIAPI called(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   static uint64_t CUPTIAPI timestamp();
 
+  // Calls that are not kept cost time as well where they are recorded, so the first way that works is taken.
+  enum class Way { all_less_others, all };
+
   struct Filled {
     uint8_t* buffer;
     std::size_t valid;
@@ -50,6 +56,8 @@ class Collector {
   std::vector<Filled> filled();  // those put aside since the last call
   void recycle(const Filled& filled);
   base::Status enable_calls(bool driver);
+  void disable_calls(bool driver);
+  base::Result<bool> records_calls();
   base::Status enable_callbacks(bool on);
 
   const Library& library_;
@@ -57,6 +65,7 @@ class Collector {
   DriverOccupancy occupancy_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   bool collecting_ = false;
+  Way way_ = Way::all_less_others;
 
   RecordReader reader_;
 

@@ -74,8 +74,7 @@ base::Result<std::unique_ptr<DeviceTracer>> open_tracer() {
   }
   auto tracer = std::make_unique<Tracer>(collector);
   // Whether kinds of activity may be recorded shows only when they are asked for.
-  HUNCH_RETURN_IF_ERROR(tracer->start());
-  tracer->stop();
+  HUNCH_RETURN_IF_ERROR(collector.settle());
   return tracer;
 }
 

@@ -112,6 +112,9 @@ class Cupti : public testing::Test {
     ADD_FAILURE() << trace.name_of(work) << " has no call";
     return kNone;
   }
+  static std::string name_of(const Trace& trace, EventId event) {
+    return event == kNone ? std::string() : std::string(trace.name_of(event));
+  }
   static std::string calls(const Trace& trace) {
     std::string text;
     for (EventId i = 0; i < trace.size(); ++i)
@@ -165,8 +168,8 @@ TEST_F(Cupti, AForwardOfEveryKindOfWork) {
   EXPECT_EQ(trace.device_detail(set)->bytes, 512);
   EXPECT_EQ(trace.external_id[copy], trace.external_id[one(trace, EventKind::op, "inner")]);
   EXPECT_EQ(trace.external_id[set], trace.external_id[one(trace, EventKind::op, "outer")]);
-  EXPECT_EQ(trace.name_of(call_of(trace, copy)), "cudaMemcpyAsync");
-  EXPECT_EQ(trace.name_of(call_of(trace, set)), "cudaMemsetAsync");
+  EXPECT_EQ(name_of(trace, call_of(trace, copy)), "cudaMemcpyAsync");
+  EXPECT_EQ(name_of(trace, call_of(trace, set)), "cudaMemsetAsync");
   const EventId step = one(trace, EventKind::step, "ProfilerStep#0");
   for (const EventId kernel : all(trace, EventKind::kernel)) {
     EXPECT_THAT(std::string(trace.name_of(kernel)), HasSubstr("add_one_kernel(float*)"));
@@ -180,6 +183,7 @@ TEST_F(Cupti, AForwardOfEveryKindOfWork) {
     EXPECT_GT(detail.driver_blocks, 0);
     EXPECT_GT(trace.duration[kernel], 0);
     const EventId call = call_of(trace, kernel);
+    ASSERT_NE(call, kNone);
     EXPECT_EQ(trace.kind[call], EventKind::runtime_call);
     EXPECT_EQ(trace.name_of(call), "cudaLaunchKernel");
     EXPECT_EQ(trace.track[call], trace.track[step]);
@@ -218,6 +222,7 @@ TEST_F(Cupti, EveryWayToLaunch) {
   std::vector<std::string> launches;
   for (const EventId kernel : work) {
     const EventId call = call_of(trace, kernel);
+    ASSERT_NE(call, kNone);
     launches.emplace_back(trace.name_of(call));
     EXPECT_EQ(trace.kind[call],
               launches.back().starts_with("cuda") ? EventKind::runtime_call : EventKind::driver_call);
@@ -336,6 +341,7 @@ TEST_F(Cupti, ThreadsAndTheirOps) {
   for (const EventId kernel : work) {
     ASSERT_TRUE(ops.count(trace.external_id[kernel]));
     const EventId op = ops[trace.external_id[kernel]];
+    ASSERT_TRUE(call_by_correlation.count(trace.correlation[kernel]));
     const EventId call = call_by_correlation[trace.correlation[kernel]];
     EXPECT_EQ(trace.track[call], trace.track[op]);
     EXPECT_GE(trace.start[call], trace.start[op]);
