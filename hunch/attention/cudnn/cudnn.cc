@@ -1,11 +1,14 @@
 // What this build and device lack comes first, then what cuDNN's attention asks of a problem: 16-bit types, a
-// head_dim of at most 256 in steps of 8, dense rows, sizes above zero, a float mask in the query's own dtype.
+// head_dim of at most 256 in steps of 8, dense rows that start on 16 bytes, sizes above zero, a float mask in
+// the query's own dtype; at last, what the library itself says.
 #include "hunch/attention/cudnn/cudnn.h"
 
 #include <fmt/format.h>
 
+#include "hunch/attention/cudnn/cudnn_cuda.h"
 #include "hunch/attention/tiles/cuda_call.h"
 #include "hunch/base/check.h"
+#include "hunch/base/probe.h"
 #include "hunch/tensor/device.h"
 
 namespace hunch::attention::cudnn {
@@ -13,6 +16,7 @@ namespace {
 
 using tensor::DType;
 
+constexpr int kLeastComputeMajor = 8;
 constexpr int64_t kMaxHeadDim = 256;
 constexpr int64_t kHeadDimStep = 8;  // 16 bytes, what its loads move at once
 
@@ -20,6 +24,12 @@ void check_head_dim(std::string_view what, int64_t size, std::vector<std::string
   if (size > kMaxHeadDim) reasons.push_back(fmt::format("{} {} is over {}", what, size, kMaxHeadDim));
   if (size % kHeadDimStep != 0)
     reasons.push_back(fmt::format("{} {} is not a multiple of {}", what, size, kHeadDimStep));
+}
+
+// cuDNN neither checks nor survives operands that its 16-byte loads cannot start at.
+void check_start(std::string_view what, const tensor::Tensor& tensor, std::vector<std::string>& reasons) {
+  if (reinterpret_cast<std::uintptr_t>(tensor.data()) % 16 != 0)
+    reasons.push_back(fmt::format("{} does not start on 16 bytes", what));
 }
 
 }  // namespace
@@ -31,7 +41,13 @@ std::vector<std::string> CudnnBackend::refusals(const Call& call) const {
   const auto& info = call.query.device().info();
   if (info.kind != tensor::DeviceKind::cuda)
     reasons.push_back(fmt::format("it needs an NVIDIA GPU, and this device is a CPU ({})", info.name));
+  if (info.kind == tensor::DeviceKind::cuda && info.compute_major < kLeastComputeMajor) {
+    reasons.push_back(fmt::format("it needs a GPU of compute capability 8.0 or newer, and the {} has {}.{}",
+                                  info.name, info.compute_major, info.compute_minor));
+  }
+#if !HUNCH_HAS_CUDNN
   reasons.emplace_back("this build has no cuDNN");
+#endif
   if (call.query.dtype() == DType::f32)
     reasons.emplace_back("it computes in bf16 and f16, and the inputs are f32");
   check_head_dim("head_dim", call.query.size(3), reasons);
@@ -44,11 +60,31 @@ std::vector<std::string> CudnnBackend::refusals(const Call& call) const {
     reasons.push_back(fmt::format("the mask is {} and the query is {}, and it would read one as the other",
                                   tensor::name_of(call.mask->dtype()), tensor::name_of(call.query.dtype())));
   }
+  if (!(call.effective_scale() > 0)) {
+    // Seen with cuDNN 9.14 on sm_90: NaN for most scales of 0 or below.
+    reasons.push_back(
+        fmt::format("the scale is {:g}, and it is right for positive ones only", call.effective_scale()));
+  }
+  check_start("query", call.query, reasons);
+  check_start("key", call.key, reasons);
+  check_start("value", call.value, reasons);
+#if HUNCH_HAS_CUDA
+  // The library is asked last, and only about what could run: it is slow to answer the first time.
+  if (tensor::CudaDevice* const gpu = call.query.device().as_cuda(); gpu != nullptr && reasons.empty())
+    reasons = library_refusals(*gpu, call);
+#endif
   return reasons;
 }
 
-Output CudnnBackend::forward(const Prepared&) const {
-  HUNCH_CHECK(false, "cudnn refuses every call in this build");
+Output CudnnBackend::forward(const Prepared& prepared) const {
+  const Call& call = prepared.call;
+  const base::Span span(base::SpanKind::op, "hunch::_scaled_dot_product_cudnn_attention",
+                        tensor::dims_text({&call.query, &call.key, &call.value}));
+#if HUNCH_HAS_CUDA
+  if (tensor::CudaDevice* const gpu = call.query.device().as_cuda(); gpu != nullptr)
+    return forward_on(*gpu, call);
+#endif
+  HUNCH_CHECK(false, "cudnn on a device that refusals should have refused");
   return {};
 }
 

@@ -41,16 +41,13 @@ Launch pick(const AttentionParams& p, std::string_view name) {
 }
 
 Launch pick_f32(const AttentionParams& p, std::string_view name) {
-  using Middle = EfficientShape<float, 128, 128, 32, 4, 2>;
   using Wide = EfficientShape<float, 256, 128, 32, 8, 1>;
   const int dim = std::max(p.head_dim, p.value_dim);
-  const int limit = shared_limit();
-  if (dim <= 64) return general_or_not<EfficientShape<float, 64, 128, 64, 4, 2>>(p, name);
-  if (dim <= 128)
-    return limit >= Middle::kSharedBytes ? general_or_not<Middle>(p, name)
-                                         : general_or_not<EfficientShape<float, 128, 64, 32, 4, 2>>(p, name);
-  return limit >= Wide::kSharedBytes ? general_or_not<Wide>(p, name)
-                                     : general_or_not<EfficientShape<float, 256, 32, 16, 2, 1>>(p, name);
+  if (dim <= 64) return general_or_not<EfficientShape<float, 64, 128, 32, 4, 2>>(p, name);
+  if (dim <= 128) return general_or_not<EfficientShape<float, 128, 128, 16, 4, 2>>(p, name);
+  return shared_limit() >= Wide::kSharedBytes
+             ? general_or_not<Wide>(p, name)
+             : general_or_not<EfficientShape<float, 256, 32, 16, 2, 1>>(p, name);
 }
 
 }  // namespace

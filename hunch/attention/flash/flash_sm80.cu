@@ -1,9 +1,10 @@
 // Which instance of the sm_80 kernel a call takes.
 //
-// Shapes by measurement on one H200 (ladder in flash_sm80.cuh): head_dim to 64: 128 rows x 64 keys, and 64 x
+// Shapes by measurement on one H200 (ladder in flash_sm80.cuh): head_dim to 64: 128 rows x 96 keys, and 64 x
 // 64 for short causal ones, where small tiles waste less above the diagonal; to 128: 128 x 48; to 256: 128 x
-// 80 on devices with the shared memory for it, 64 x 32 on those without (sm_86, sm_89). Masks and scales that
-// are not positive take the general kernel; few queries that share key heads, or split keys, the packed one.
+// 96 with one stage on devices with the shared memory for it, 64 x 32 on those without (sm_86, sm_89). Masks
+// and scales that are not positive take the general kernel; few queries that share key heads, or split keys,
+// the packed one.
 #include "hunch/attention/flash/flash_sm80.h"
 
 #include <algorithm>
@@ -39,12 +40,15 @@ Launch make(const AttentionParams& p, std::string_view name) {
 template <class T>
 Launch pick(const AttentionParams& p, std::string_view name) {
   using Small = FlashShape<T, 64, 64, 64, 4, 3, true>;
-  using Narrow = FlashShape<T, 64, 128, 80, 4, 2, false>;
+  using Narrow = FlashShape<T, 64, 128, 96, 4, 2, false>;
   using Middle = FlashShape<T, 128, 128, 48, 4, 2, false>;
   using Wide = FlashShape<T, 256, 128, 96, 8, 1, false, 1>;
   using Low64 = FlashShape<T, 64, 64, 64, 4, 2, true>;
   using Low128 = FlashShape<T, 128, 64, 32, 4, 2, true>;
   using Low256 = FlashShape<T, 256, 64, 32, 4, 1, false>;
+  using Deep64 = FlashShape<T, 64, 64, 128, 4, 2, true>;  // more bytes under way: decoding waits for memory
+  using Deep128 = FlashShape<T, 128, 64, 64, 4, 2, true>;
+  static_assert(Deep64::kRows == kPackedRows && Deep128::kRows == kPackedRows);
   static_assert(Low64::kRows == kPackedRows && Low128::kRows == kPackedRows && Low256::kRows == kPackedRows);
   const bool general = is_general(p);
   const int dim = std::max(p.head_dim, p.value_dim);
@@ -53,8 +57,8 @@ Launch pick(const AttentionParams& p, std::string_view name) {
       return dim <= 64    ? make<Low64, true, true>(p, name)
              : dim <= 128 ? make<Low128, true, true>(p, name)
                           : make<Low256, true, true>(p, name);
-    return dim <= 64    ? make<Low64, false, true>(p, name)
-           : dim <= 128 ? make<Low128, false, true>(p, name)
+    return dim <= 64    ? make<Deep64, false, true>(p, name)
+           : dim <= 128 ? make<Deep128, false, true>(p, name)
                         : make<Low256, false, true>(p, name);
   }
   if (general)

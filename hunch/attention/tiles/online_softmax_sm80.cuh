@@ -4,7 +4,7 @@
 // 2)
 // * 8 and to key t * 8 + (lane % 4) * 2 + e % 2 of the tile, as mma leaves them; in each lane the pair (m, h)
 // names a row. Holds: pairs that do not exist are -inf; a row that has seen none has maximum -inf and sum 0;
-// the maximum is one of the scores as they stand, `scale_log2` takes them to powers of two.
+// the maximum is one of the scores as they stand. Exponent says how a score becomes a power of two.
 #pragma once
 
 #include "hunch/attention/tiles/attention_params.h"
@@ -81,6 +81,29 @@ __device__ __forceinline__ void hide_edges(float (&s)[kM][kTiles][4], const Atte
     }
 }
 
+// exp(scale (score - maximum)) as a power of two. kScaled: scores already are scaled, and perhaps hidden by a
+// mask's lowest finite value, of which a multiple would overflow: so the difference comes first. Else the
+// scale is still to come, and one fused multiply-add does it all.
+template <bool kScaled>
+struct Exponent {
+  float scale_log2;
+  __device__ __forceinline__ explicit Exponent(float scale) : scale_log2(kScaled ? kLog2E : scale * kLog2E) {}
+
+  // What is taken off: of a row without any pair yet, nothing, so that -inf stays -inf.
+  __device__ __forceinline__ float offset(float maximum) const {
+    const float finite = maximum == -INFINITY ? 0.0f : maximum;
+    return kScaled ? finite : finite * scale_log2;
+  }
+  __device__ __forceinline__ float power(float score, float offset) const {
+    if constexpr (kScaled) return exp2_fast((score - offset) * scale_log2);
+    return exp2_fast(fmaf(score, scale_log2, -offset));
+  }
+  // A score in units of the natural exponent.
+  __device__ __forceinline__ float natural(float score) const {
+    return kScaled ? score : score * (scale_log2 / kLog2E);
+  }
+};
+
 template <int kM>
 struct RowState {
   float maximum[kM][2];
@@ -94,15 +117,10 @@ struct RowState {
     }
   }
 
-  // What is taken off a scaled score before it is an exponent; 0 for a row without any pair yet.
-  __device__ static __forceinline__ float shift(float row_maximum, float scale_log2) {
-    return row_maximum == -INFINITY ? 0.0f : row_maximum * scale_log2;
-  }
-
   // Takes the new maximum; rescales what has been summed only where a maximum of the warp moved.
-  template <int kTiles, int kOut>
+  template <int kTiles, int kOut, class Exponent>
   __device__ __forceinline__ void take_maximum(const float (&s)[kM][kTiles][4], float (&out)[kM][kOut][4],
-                                               float scale_log2) {
+                                               const Exponent& exponent) {
     bool moved = false;
     float factor[kM][2];
 #pragma unroll
@@ -115,7 +133,7 @@ struct RowState {
         next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
         next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
         moved |= next != maximum[m][h];
-        factor[m][h] = exp2_fast(maximum[m][h] * scale_log2 - shift(next, scale_log2));
+        factor[m][h] = exponent.power(maximum[m][h], exponent.offset(next));
         maximum[m][h] = next;
       }
     if (!__any_sync(0xffffffffu, moved)) return;
@@ -139,25 +157,26 @@ struct RowState {
     return sum[m][h] > 0.0f ? 1.0f / sum[m][h] : (sum[m][h] == 0.0f ? 0.0f : NAN);
   }
   // After finish().
-  __device__ __forceinline__ float log_sum_exp(int m, int h, float scale_log2) const {
-    return sum[m][h] == 0.0f ? -INFINITY : maximum[m][h] * scale_log2 / kLog2E + logf(sum[m][h]);
+  template <class Exponent>
+  __device__ __forceinline__ float log_sum_exp(int m, int h, const Exponent& exponent) const {
+    return sum[m][h] == 0.0f ? -INFINITY : exponent.natural(maximum[m][h]) + logf(sum[m][h]);
   }
 };
 
 // Weights of sixteen keys from c * 16 on, as the A operand of the product with V; their sum is added up in
 // f32.
-template <class T, int kM, int kTiles>
+template <class T, int kM, int kTiles, class Exponent>
 __device__ __forceinline__ void weigh(RowState<kM>& rows, const float (&s)[kM][kTiles][4], int c,
-                                      float scale_log2, uint32_t (&weights)[kM][4]) {
+                                      const Exponent& exponent, uint32_t (&weights)[kM][4]) {
 #pragma unroll
   for (int m = 0; m < kM; ++m)
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      const float less = -RowState<kM>::shift(rows.maximum[m][h], scale_log2);
+      const float offset = exponent.offset(rows.maximum[m][h]);
 #pragma unroll
       for (int t = 0; t < 2; ++t) {
-        const float x = exp2_fast(fmaf(s[m][2 * c + t][2 * h], scale_log2, less));
-        const float y = exp2_fast(fmaf(s[m][2 * c + t][2 * h + 1], scale_log2, less));
+        const float x = exponent.power(s[m][2 * c + t][2 * h], offset);
+        const float y = exponent.power(s[m][2 * c + t][2 * h + 1], offset);
         rows.sum[m][h] += x + y;
         weights[m][2 * t + h] = pack<T>(x, y);
       }
