@@ -19,6 +19,7 @@
 #include "hunch/cli/verbs.h"
 #include "hunch/formats/reader.h"
 #include "hunch/tensor/cpu_device.h"
+#include "hunch/tensor/cuda.h"
 
 namespace hunch::cli {
 namespace {
@@ -49,14 +50,15 @@ void add_machine(std::vector<DoctorItem>& items, const tensor::Device& device) {
 }
 
 // Each backend on a small problem that all of them are made for: what refuses that, this build does not have.
-void add_backends(std::vector<DoctorItem>& items, tensor::Device& device) {
+// `where` stands behind the names: empty for the CPU, " on cuda:0".
+void add_backends(std::vector<DoctorItem>& items, tensor::Device& device, std::string_view where) {
   attention::Problem problem;
   problem.length = problem.kv_length = 16;
   problem.head_dim = 64;
   const attention::Call call = attention::make_call(device, problem, 1);
   for (const auto* backend : attention::backends()) {
     const std::vector<std::string> refusals = backend->refusals(call);
-    items.push_back({fmt::format("variant {}", backend->name()), refusals.empty() ? "ok" : "off",
+    items.push_back({fmt::format("variant {}{}", backend->name(), where), refusals.empty() ? "ok" : "off",
                      refusals.empty() ? std::string(backend->summary()) : base::join(refusals, "; ")});
   }
   device.synchronize();
@@ -83,8 +85,9 @@ base::Result<int> execute(const Arguments& arguments) {
   report::DoctorReport report;
   tensor::CpuDevice device;
   add_machine(report.items, device);
-  add_backends(report.items, device);
+  add_backends(report.items, device, "");
   for (DoctorItem& item : cuda_items()) report.items.push_back(std::move(item));
+  if (const auto gpu = tensor::open_cuda()) add_backends(report.items, **gpu, " on cuda:0");
   report.items.push_back({"PyTorch", "off", "not in this build; its profiler's traces can be read"});
   add_formats(report.items);
   for (DoctorItem& item : library_items()) report.items.push_back(std::move(item));

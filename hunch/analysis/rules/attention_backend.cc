@@ -57,9 +57,9 @@ std::optional<Inputs> inputs_of(const Analysis& analysis, EventId op) {
   return std::nullopt;
 }
 
-std::string others_text(const Call& call, const std::optional<Inputs>& inputs,
+std::string others_text(const trace::Trace& trace, const Call& call, const std::optional<Inputs>& inputs,
                         const trace::DeviceProperties* device, std::string_view dtype) {
-  if (device != nullptr && device->is_cpu)
+  if (trace.metadata.count("hunch_variant") > 0)
     return "`hunch run` runs every variant on the same problem, and says why one cannot";
   if (!inputs) {
     if (call.backend == "efficient" && dtype == "f32") {
@@ -160,7 +160,7 @@ class AttentionBackend final : public Rule {
                                 : fmt::format("{} launches {}", code(analysis.trace->name_of(group.first.op)),
                                               facts.readable);
       finding.advice = key.first ? "the backward pass takes the backend of its forward"
-                                 : others_text(group.first,
+                                 : others_text(*analysis.trace, group.first,
                                                group.first.op == kNone ? std::nullopt
                                                                        : inputs_of(analysis, group.first.op),
                                                device_of(analysis, forward), facts.dtype);
