@@ -1,5 +1,10 @@
 // Decoding: what flash's packed rows need besides the common loop. Rows of a tile belong to several heads, so
 // each has an address of its own; with the keys split, results are parts in f32 that combine_parts adds up.
+//
+// The ladder, one query, batch 8, bf16, GB/s of K and V on one H200 (16 heads x 4096 keys x 64; 32 heads in
+// groups of 4 x 4096, 16384 and 65536 keys x 128; PyTorch 2.11's flash 2210, 1200, 4094, 4478): a tile for
+// every head: 686 to 1192; packed, tiles of 64 and 32 keys: 2859, 2694, 3598, 3914; of 128 and 64 keys: 2984,
+// 3120, 4080, 4466.
 #pragma once
 
 #include "hunch/attention/tiles/attention_params.h"
