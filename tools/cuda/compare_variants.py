@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every variant of hunch beside PyTorch's of the same name, on one GPU in one run.
 
-usage: compare_variants.py HUNCH FOLDER [--quick]
+usage: compare_variants.py HUNCH FOLDER [--quick] [--dtypes bf16,f16]
 
 HUNCH is a command that starts hunch (several words are fine). Both sides are recorded by CUPTI (PyTorch's by
 its own profiler) and read by `hunch explain`, so both columns count and time in the same way: device time is
@@ -102,6 +102,7 @@ def main():
     parser.add_argument("hunch")
     parser.add_argument("folder")
     parser.add_argument("--quick", action="store_true", help="the reference problem only")
+    parser.add_argument("--dtypes", default="bf16,f16")
     options = parser.parse_args()
     hunch = shlex.split(options.hunch)
     os.makedirs(options.folder, exist_ok=True)
@@ -126,13 +127,14 @@ def main():
               f"findings {', '.join(rules)}{'' if rules == told else '; of the trace ' + ', '.join(told)}")
         wrong += not row["error_ok"]
 
-    for dtype_name, dtype in (("bf16", torch.bfloat16), ("f16", torch.float16)):
+    for dtype_name in options.dtypes.split(","):
+        dtype = {"bf16": torch.bfloat16, "f16": torch.float16}[dtype_name]
         print(f"\n## Device time of one forward, {dtype_name}: us of hunch / us of PyTorch = ratio")
         print("| B,H,S,D | mask | " + " | ".join(VARIANTS) + " |\n" + "|---" * (2 + len(VARIANTS)) + "|")
         for shape in SHAPES[:1] if options.quick else SHAPES:
             for causal in (True, False):
                 # The score matrix of the longest ones takes most of the memory and time; the fused ones show enough.
-                variants = VARIANTS if shape[2] <= 8192 and dtype_name == "bf16" else VARIANTS[3:]
+                variants = VARIANTS if shape[2] <= 8192 and dtype_name != "f16" else VARIANTS[3:]
                 torch.cuda.empty_cache()
                 rows = {row["name"]: row for row in
                         run_hunch(hunch, shape, causal, dtype_name, variants, options.folder)["variants"]}

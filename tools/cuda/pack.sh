@@ -23,7 +23,10 @@ rm -r "$out/lib"
 cat > "$out/run" <<'RUN'
 #!/usr/bin/env bash
 here=$(cd "$(dirname "$0")" && pwd)
-[ -e "$here/lib/.complete" ] || { tar -C "$here" -xf "$here/lib.tar.xz" && touch "$here/lib/.complete"; }
+(
+  flock 9  # several may start at once
+  [ -e "$here/lib/.complete" ] || { tar -C "$here" -xf "$here/lib.tar.xz" && touch "$here/lib/.complete"; }
+) 9> "$here/.lock"
 program=$1
 shift
 LD_LIBRARY_PATH="$here/lib${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" exec ${WRAP:-} "$here/$program" "$@"

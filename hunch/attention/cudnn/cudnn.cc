@@ -30,6 +30,14 @@ void check_head_dim(std::string_view what, int64_t size, std::vector<std::string
 void check_start(std::string_view what, const tensor::Tensor& tensor, std::vector<std::string>& reasons) {
   if (reinterpret_cast<std::uintptr_t>(tensor.data()) % 16 != 0)
     reasons.push_back(fmt::format("{} does not start on 16 bytes", what));
+  if (tensor.size(3) % kHeadDimStep != 0) return;  // told already, and the strides follow from it
+  for (int dim = 0; dim < 3; ++dim) {
+    if (tensor.size(dim) > 1 && tensor.stride(dim) % kHeadDimStep != 0) {
+      reasons.push_back(fmt::format("{}'s rows do not start on 16 bytes: a stride is {}, no multiple of {}",
+                                    what, tensor.stride(dim), kHeadDimStep));
+      break;
+    }
+  }
 }
 
 }  // namespace

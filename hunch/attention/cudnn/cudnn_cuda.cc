@@ -6,7 +6,12 @@
 // mask, causal, scale, LSE; one lock guards library, plans and handles, so any thread may call.
 //
 // A boolean mask becomes an additive one by ops (two fills and a where), because cuDNN's attention adds its
-// bias; a float mask that is broadcast over queries or keys is written out first, by one copy.
+// bias; a float mask that is broadcast over queries or keys, or whose rows do not start on 16 bytes, is
+// written out first: cuDNN loads 16 bytes at once and does not check. Rows of other lengths than a multiple
+// of 8 are padded for that, which costs a fill and a copy.
+//
+// Known: a row whose mask is the lowest finite number everywhere comes out as zeros, as if it were -inf: the
+// sum of score and mask overflows inside of cuDNN.
 #include "hunch/attention/cudnn/cudnn_cuda.h"
 
 #include "hunch/base/check.h"
@@ -42,6 +47,7 @@ namespace fe = cudnn_frontend;
 using tensor::DType;
 using tensor::Tensor;
 
+constexpr int64_t kRowStep = 8;  // 16-bit elements of a 16-byte load
 constexpr std::size_t kLeastVersion = 90000;
 constexpr std::size_t kMostPlans = 4096;  // then all are forgotten; a program has a few dozen
 
@@ -82,12 +88,16 @@ std::optional<Bias> bias_of(const Call& call) {
   bias.sizes = {mask.size(0), mask.size(1), call.query.size(2), call.key.size(2)};
   for (int dim = 0; dim < 2; ++dim)
     if (mask.stride(dim) == 0) bias.sizes[static_cast<std::size_t>(dim)] = 1;
-  bias.written_out = mask.dtype() == DType::boolean || mask.size(2) != bias.sizes[2] ||
+  bool aligned = reinterpret_cast<std::uintptr_t>(mask.data()) % 16 == 0;
+  for (int dim = 0; dim < 3; ++dim)
+    aligned = aligned && (mask.size(dim) == 1 || mask.stride(dim) % kRowStep == 0);
+  bias.written_out = mask.dtype() == DType::boolean || mask.size(2) != bias.sizes[2] || !aligned ||
                      mask.size(3) != bias.sizes[3] || mask.stride(2) == 0 || mask.stride(3) != 1;
   bias.strides = strides_of(mask);
   if (bias.written_out) {
-    const int64_t plane = bias.sizes[2] * bias.sizes[3];
-    bias.strides = {bias.sizes[1] * plane, plane, bias.sizes[3], 1};
+    const int64_t row = (bias.sizes[3] + kRowStep - 1) / kRowStep * kRowStep;
+    const int64_t plane = bias.sizes[2] * row;
+    bias.strides = {bias.sizes[1] * plane, plane, row, 1};
   }
   return bias;
 }
@@ -99,11 +109,18 @@ Tensor write_bias(const Call& call, const Bias& bias) {
     if (bias.sizes[static_cast<std::size_t>(dim)] == 1 && mask.size(dim) > 1) mask = mask.slice(dim, 0, 1);
   if (!bias.written_out) return mask;
   mask = mask.expand({bias.sizes[0], bias.sizes[1], bias.sizes[2], bias.sizes[3]});
-  if (mask.dtype() != DType::boolean) return ops::contiguous(mask);
   tensor::Device& device = mask.device();
-  const Tensor seen = ops::full(device, call.query.dtype(), {}, 0.0);
-  const Tensor hidden = ops::full(device, call.query.dtype(), {}, -std::numeric_limits<double>::infinity());
-  return ops::where(mask, seen, hidden);
+  if (mask.dtype() == DType::boolean) {
+    const Tensor seen = ops::full(device, call.query.dtype(), {}, 0.0);
+    const Tensor hidden = ops::full(device, call.query.dtype(), {}, -std::numeric_limits<double>::infinity());
+    mask = ops::where(mask, seen, hidden);
+  }
+  const int64_t row = bias.strides[2];
+  if (row == bias.sizes[3]) return ops::contiguous(mask);
+  const Tensor padded =
+      ops::full(device, mask.dtype(), {bias.sizes[0], bias.sizes[1], bias.sizes[2], row}, 0.0);
+  ops::copy_(padded.slice(3, 0, bias.sizes[3]), mask);
+  return padded;
 }
 
 Key key_of(const tensor::CudaDevice& device, const Call& call, const std::optional<Bias>& bias) {

@@ -197,7 +197,9 @@ TEST_F(Backends, CudnnSaysEverythingThatStandsInItsWay) {
   const auto reasons = find_backend("cudnn")->refusals(make_call(device_, problem, 1));
   EXPECT_EQ(reasons.size(), HUNCH_HAS_CUDNN ? 4U : 5U);
   EXPECT_THAT(reasons, Contains(HasSubstr("needs an NVIDIA GPU, and this device is a CPU")));
-  if (!HUNCH_HAS_CUDNN) EXPECT_THAT(reasons, Contains("this build has no cuDNN"));
+  if (!HUNCH_HAS_CUDNN) {
+    EXPECT_THAT(reasons, Contains("this build has no cuDNN"));
+  }
   EXPECT_THAT(reasons, Contains("head_dim 300 is over 256"));
   EXPECT_THAT(reasons, Contains("head_dim 300 is not a multiple of 8"));
 
