@@ -105,7 +105,7 @@ TEST_F(Errors, BadRunOptions) {
   expect_error(hunch({"run", "--steps", "1,1,0"}), {"--steps 1,1,0"});
   expect_error(hunch({"run", "--threads", "0"}), {"--threads 0", "from 1 to"});
   expect_error(hunch({"run", "--seed", "-1"}), {"--seed -1"});
-  expect_error(hunch({"run", "--device", "cuda:1023"}), {"--device cuda: ", "CUDA", "hunch doctor"});
+  expect_error(hunch({"run", "--device", "cuda:1023"}), {"--device cuda: ", "hunch doctor"});
   expect_error(hunch({"run", "--device", "cuda:x"}), {"--device cuda:x: expected a number", "cuda:0"});
   expect_error(hunch({"run", "--device", "cuda", "--threads", "2"}), {"--threads: a GPU has none"});
   expect_error(hunch({"run", "--device", "tpu"}), {"--device tpu: unknown"});
