@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <set>
 #include <system_error>
 
 #include "hunch/base/check.h"
@@ -21,6 +22,7 @@
 #include "hunch/formats/writer.h"
 #include "hunch/guess/shipped.h"
 #include "hunch/report/json/json_writer.h"
+#include "hunch/report/utf8.h"
 #include "hunch/tensor/cpu_device.h"
 #include "hunch/tensor/cuda.h"
 
@@ -159,6 +161,19 @@ Result<std::vector<Ran>> record_all(const RunPlan& plan, tensor::Device& device)
   return all;
 }
 
+// What recordings lack, and why: the same for several variants is told once.
+void tell_what_lacks(const std::vector<Ran>& all) {
+  std::set<std::string> told;
+  for (const Ran& ran : all) {
+    for (const std::string& note : ran.recording.notes)
+      if (told.insert(note).second) fmt::print(stderr, "hunch: {}\n", report::printable(note));
+    if (ran.study == nullptr) continue;
+    for (const std::string& warning : ran.study->trace.stats.warnings)
+      if (told.count(warning) == 0)
+        fmt::print(stderr, "hunch: {}: {}\n", ran.recording.variant, report::printable(warning));
+  }
+}
+
 Result<int> execute(const Arguments& arguments) {
   HUNCH_ASSIGN(const RunPlan plan, plan_of(arguments));
   HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
@@ -166,6 +181,7 @@ Result<int> execute(const Arguments& arguments) {
   if (!plan.trace_dir.empty()) HUNCH_RETURN_IF_ERROR(make_folder(plan.trace_dir));
   HUNCH_ASSIGN(const std::unique_ptr<tensor::Device> device, open_device(plan));
   HUNCH_ASSIGN(const std::vector<Ran> all, record_all(plan, *device));
+  tell_what_lacks(all);
   // A bound may name another variant ("< naive"): each guess sees all recordings.
   std::vector<guess::Reference> others;
   for (const Ran& ran : all)

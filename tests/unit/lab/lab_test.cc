@@ -173,6 +173,28 @@ TEST(Lab, ARecordingHasPyTorchsForm) {
   EXPECT_EQ(trace.metadata.at("hunch_steps"), "1,1,2");
 }
 
+TEST(Lab, TheFirstCallIsRecordedApart) {
+  const auto recordings = run_all(options({"naive"}));
+  const Recording& recording = recordings.at("naive");
+  ASSERT_TRUE(recording.first_call.has_value());
+  const Trace& first = *recording.first_call;
+  EXPECT_EQ(events_of(first, EventKind::annotation, "attn_prepare").size(), 1u);
+  const auto steps = events_of(first, EventKind::step);
+  ASSERT_EQ(steps.size(), 1u);
+  EXPECT_EQ(first.name_of(steps[0]), "ProfilerStep#0");
+  EXPECT_THAT(forwards(first), ElementsAre(Counts{5, 1, 0}));
+  EXPECT_EQ(first.metadata.at("hunch_variant"), "naive");
+  EXPECT_THAT(recording.notes, IsEmpty()) << "nothing lacks on the CPU";
+
+  // Where the first step is an active one, it is in the trace, and preparing alone is apart.
+  Options at_once = options({"naive"});
+  at_once.schedule = {0, 0, 1};
+  const auto now = run_all(at_once);
+  EXPECT_THAT(forwards(*now.at("naive").trace), ElementsAre(Counts{5, 1, 0}));
+  EXPECT_THAT(forwards(*now.at("naive").first_call), IsEmpty());
+  EXPECT_EQ(events_of(*now.at("naive").first_call, EventKind::annotation, "attn_prepare").size(), 1u);
+}
+
 TEST(Lab, RefusalsAreRecordedWithAllReasons) {
   const auto recordings = run_all(options({"cudnn", "naive"}));
   const Recording& cudnn = recordings.at("cudnn");
