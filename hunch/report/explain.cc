@@ -45,6 +45,12 @@ std::optional<OccupancyCell> occupancy_of(const Trace& trace, EventId event) {
       cell.grid_limited_pct = computed->grid_limited_pct;
       cell.limited_by = computed->limited_by;
     }
+    const int32_t warp = device->warp_size, most = device->max_threads_per_multiprocessor;
+    if (detail->driver_blocks >= 0 && warp > 0 && most > 0) {
+      const int64_t threads = int64_t{detail->block[0]} * detail->block[1] * detail->block[2];
+      const int64_t warps = (threads + warp - 1) / warp * detail->driver_blocks;
+      cell.driver_pct = 100.0 * static_cast<double>(warps) * warp / most;
+    }
   }
   if (!cell.reported_pct && !cell.theoretical_pct) return std::nullopt;
   return cell;

@@ -90,6 +90,7 @@ struct OccupancyCell {
   std::optional<double> theoretical_pct;
   std::optional<double> grid_limited_pct;  // the same with this launch's grid
   std::string limited_by;
+  std::optional<double> driver_pct = {};  // theoretical, by the driver's own calculator; hunch's recordings
 };
 
 // Device work of one forward that shares name, launching op, geometry and resources.

@@ -66,6 +66,7 @@ void occupancy(Writer& writer, const std::optional<OccupancyCell>& cell) {
   optional(writer, "theoretical_pct", cell->theoretical_pct);
   told(writer, "limited_by", cell->limited_by);
   optional(writer, "grid_limited_pct", cell->grid_limited_pct);
+  optional(writer, "driver_pct", cell->driver_pct);
   writer.end_object();
 }
 

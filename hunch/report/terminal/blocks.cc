@@ -92,6 +92,9 @@ std::string occupancy_text(const std::optional<OccupancyCell>& cell) {
     text += ", not 0";
   else if (cell->grid_limited_pct && percent_text(*cell->grid_limited_pct) != text)
     text += fmt::format(" (grid {})", percent_text(*cell->grid_limited_pct));
+  // Two calculations of one thing: told only where they differ.
+  if (cell->driver_pct && percent_text(*cell->driver_pct) != percent_text(*cell->theoretical_pct))
+    text += fmt::format(", driver says {}", percent_text(*cell->driver_pct));
   return text;
 }
 
