@@ -300,8 +300,45 @@ struct RanksReport {
   std::vector<int64_t> numbers_of(const std::vector<std::size_t>& indices) const;
 };
 
+// What `hunch why` answers: for each problem, what each dispatcher takes and why.
+struct WhyReason {
+  std::string stand;         // "against", "unknown", "note", "for"
+  std::string text, change;  // change: empty where there is nothing to change
+};
+struct WhyBackend {
+  std::string name;
+  int order = 0;               // from 1
+  std::optional<bool> usable;  // nothing: not established
+  std::vector<WhyReason> reasons;
+};
+struct WhyDispatcher {
+  std::string name;                                        // "hunch", "pytorch"
+  std::vector<std::pair<std::string, std::string>> where;  // "version": "2.11", ...; empty text: not said
+  std::string takes;                                       // empty: none, or not settled
+  bool settled = true;
+  std::string order;  // why this order
+  std::vector<std::string> notes;
+  std::vector<WhyBackend> backends;
+};
+struct WhyProblem {
+  std::string text;
+  std::vector<std::pair<std::string, std::string>> fields;  // in order, values as JSON text
+  std::vector<WhyDispatcher> dispatchers;
+  // From a trace: the call that it stands for.
+  std::string call, took, agrees;  // "3 calls", "flash", "yes" / "no" / "not told"
+  std::vector<int64_t> events;     // source indices
+};
+struct WhyReport {
+  std::vector<WhyProblem> problems;
+  bool lines = false;              // JSON: one object a line
+  bool from_trace = false;
+  std::string source;
+  std::vector<std::string> notes;  // about all
+};
+
 using Document =
-    std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport, RanksReport>;
+    std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport, RanksReport,
+                 WhyReport>;
 
 // The trace as a report. Everything is copied: the analysis need not outlive it.
 ExplainReport explain(const analysis::Analysis& analysis,

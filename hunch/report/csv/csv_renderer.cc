@@ -153,6 +153,23 @@ std::string render(const RanksReport& report, const Style&) {
   return sheet.take();
 }
 
+// A row for each reason of each backend; `problem` counts from 1.
+std::string render(const WhyReport& report, const Style&) {
+  Sheet sheet({"problem", "dispatcher", "takes", "settled", "backend", "order", "usable", "stand", "reason",
+               "change", "took", "problem_text"});
+  int64_t number = 0;
+  for (const WhyProblem& problem : report.problems) {
+    ++number;
+    for (const WhyDispatcher& dispatcher : problem.dispatchers)
+      for (const WhyBackend& backend : dispatcher.backends)
+        for (const WhyReason& reason : backend.reasons)
+          sheet << number << dispatcher.name << dispatcher.takes << dispatcher.settled << backend.name
+                << backend.order << backend.usable << reason.stand << reason.text << reason.change
+                << problem.took << problem.text;
+  }
+  return sheet.take();
+}
+
 std::string render(const DoctorReport& report, const Style&) {
   Sheet sheet({"name", "status", "detail"});
   for (const DoctorItem& item : report.items) sheet << item.name << item.status << item.detail;

@@ -220,6 +220,7 @@ std::string render(const NameReport& report) {
 
 std::string render(const ExplainReport& report) { return render(report, {}); }
 std::string render(const DiffReport& report) { return render_diff(report); }
+std::string render(const WhyReport& report) { return render_why(report); }
 std::string render(const RanksReport& report) { return render_ranks(report, {}); }
 
 }  // namespace

@@ -15,6 +15,7 @@ class JsonRenderer final : public Renderer {
 
 // In files of their own, diff_json.cc and ranks_json.cc.
 std::string render_diff(const DiffReport& report);
+std::string render_why(const WhyReport& report);
 std::string render_ranks(const RanksReport& report, const Style& style);
 
 }  // namespace hunch::report::json

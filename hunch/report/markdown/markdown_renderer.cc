@@ -11,6 +11,7 @@
 #include "hunch/base/units.h"
 #include "hunch/report/markdown/markdown_table.h"
 #include "hunch/report/markdown/ranks_markdown.h"
+#include "hunch/report/markdown/why_markdown.h"
 
 namespace hunch::report::markdown {
 namespace {
@@ -194,6 +195,8 @@ std::string render(const CheckReport& report, const Style&) {
 }
 
 std::string render(const RanksReport& report, const Style& style) { return ranks(report, style); }
+
+std::string render(const WhyReport& report, const Style&) { return why(report); }
 
 std::string render(const DoctorReport& report, const Style&) {
   Table table({"what", "status", "detail"});

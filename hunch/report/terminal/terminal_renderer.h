@@ -18,5 +18,6 @@ std::string render(const DoctorReport& report, const Style& style);
 std::string render(const NameReport& report, const Style& style);
 std::string render(const DiffReport& report, const Style& style);
 std::string render(const RanksReport& report, const Style& style);
+std::string render(const WhyReport& report, const Style& style);
 
 }  // namespace hunch::report::terminal

@@ -1,0 +1,207 @@
+// `hunch why`: which backend scaled_dot_product_attention takes for a problem, and why not the others.
+//
+// In:  a problem in words, a batch of them as JSON lines, or a trace with shapes. Out: what PyTorch takes,
+// from
+//      the table in hunch/sdpa, and for a single problem what hunch's own dispatcher takes on a device here.
+//      No data is made: hunch's dispatcher is asked with views that repeat one row.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "hunch/attention/dispatch.h"
+#include "hunch/base/strings.h"
+#include "hunch/base/thread_pool.h"
+#include "hunch/cli/output.h"
+#include "hunch/cli/pipeline.h"
+#include "hunch/cli/verbs.h"
+#include "hunch/cli/why_options.h"
+#include "hunch/cli/why_trace.h"
+#include "hunch/sdpa/choose.h"
+#include "hunch/tensor/cpu_device.h"
+#include "hunch/tensor/cuda.h"
+
+namespace hunch::cli {
+namespace {
+
+using base::ErrorCode;
+using base::fail;
+using base::Result;
+
+constexpr std::array<Option, 1> kReadOptions = {{
+    {"--salvage", "", "", "read a trace that is cut off as far as it goes", false},
+}};
+
+report::WhyDispatcher pytorch(const WhyQuestion& question) {
+  const sdpa::Setup& setup = question.setup;
+  const sdpa::Choice choice = sdpa::choose(question.problem, setup);
+  report::WhyDispatcher out;
+  out.name = "pytorch";
+  out.where = {{"version", setup.torch_text},
+               {"arch", setup.arch_text()},
+               {"cudnn", setup.cudnn && !setup.is_cpu() ? sdpa::cudnn_text(*setup.cudnn) : std::string()}};
+  out.takes = choice.takes ? std::string(sdpa::name_of(*choice.takes)) : std::string();
+  out.settled = choice.settled;
+  out.order = choice.order_words;
+  out.notes = choice.notes;
+  for (const sdpa::Opinion& opinion : choice.opinions) {
+    report::WhyBackend backend{
+        std::string(sdpa::name_of(opinion.backend)), opinion.order, opinion.usable, {}};
+    for (const sdpa::Reason& reason : opinion.reasons)
+      backend.reasons.push_back({std::string(sdpa::name_of(reason.stand)), reason.text, reason.change});
+    out.backends.push_back(std::move(backend));
+  }
+  return out;
+}
+
+Result<std::unique_ptr<tensor::Device>> device_of(const Arguments& arguments) {
+  const std::string name = arguments.text("--device").value_or("cpu");
+  if (name == "cpu") {
+    HUNCH_ASSIGN(const int64_t threads, arguments.integer("--threads", 1, 1, 1024));
+    return std::unique_ptr<tensor::Device>(std::make_unique<tensor::CpuDevice>(static_cast<int>(threads)));
+  }
+  if (name == "cuda") return tensor::open_cuda(0);
+  if (name.rfind("cuda:", 0) == 0) {
+    const auto index = base::parse_int(std::string_view(name).substr(5));
+    if (index && *index >= 0 && *index < 1024) return tensor::open_cuda(static_cast<int>(*index));
+  }
+  return fail(ErrorCode::usage, fmt::format("--device {}: unknown", name),
+              "--device cpu, or --device cuda for a GPU");
+}
+
+// A tensor of that shape that holds one row: batch, heads and length are strides of 0.
+tensor::Tensor row_view(tensor::Device& device, tensor::DType dtype, const tensor::Shape& shape) {
+  if (shape.numel() == 0) return tensor::Tensor::empty(device, dtype, shape);
+  return tensor::Tensor::empty(device, dtype, {1, 1, 1, shape[-1]}).expand(shape);
+}
+
+// hunch's own dispatcher; what it has no notion of is noted.
+Result<report::WhyDispatcher> own(const sdpa::Problem& p, const Arguments& arguments) {
+  HUNCH_ASSIGN(const auto device, device_of(arguments));
+  report::WhyDispatcher out;
+  out.name = "hunch";
+  out.where = {{"device", device->info().name}};
+  if (p.dtype == sdpa::DType::f64 || p.nested || p.head_dim == 0 || p.value_dim == 0) {
+    out.notes.emplace_back("hunch's attention has neither f64, nested tensors nor a head_dim of 0");
+    return out;
+  }
+  const tensor::DType dtype = p.dtype == sdpa::DType::f32    ? tensor::DType::f32
+                              : p.dtype == sdpa::DType::bf16 ? tensor::DType::bf16
+                                                             : tensor::DType::f16;
+  attention::Call call;
+  call.query = row_view(*device, dtype, {p.batch, p.heads, p.length, p.head_dim});
+  call.key = row_view(*device, dtype, {p.batch, p.kv_heads, p.kv_length, p.head_dim});
+  call.value = row_view(*device, dtype, {p.batch, p.kv_heads, p.kv_length, p.value_dim});
+  call.is_causal = p.mask == sdpa::MaskKind::causal;
+  call.enable_gqa = p.grouped();
+  if (p.tensor_mask()) {
+    auto sizes = p.mask_sizes();
+    sizes.insert(sizes.begin(), 4 - sizes.size(), 1);
+    call.mask = row_view(*device, p.mask == sdpa::MaskKind::boolean ? tensor::DType::boolean : dtype,
+                         {sizes[0], sizes[1], sizes[2], sizes[3]});
+  }
+  const attention::Choice choice = attention::choose_backend(call);
+  out.takes = choice.backend != nullptr ? std::string(choice.backend->name()) : std::string();
+  int order = 0;
+  for (const attention::Opinion& opinion : choice.opinions) {
+    report::WhyBackend backend{std::string(opinion.backend->name()), ++order, opinion.refusals.empty(), {}};
+    for (const std::string& refusal : opinion.refusals) backend.reasons.push_back({"against", refusal, {}});
+    if (opinion.refusals.empty()) backend.reasons.push_back({"for", "it takes this call", {}});
+    out.backends.push_back(std::move(backend));
+  }
+  if (p.dropout > 0 || p.grad)
+    out.notes.emplace_back(
+        "hunch runs forwards without dropout: what the question says of these is left aside");
+  if (p.query_strides || p.key_strides || p.value_strides || !p.mask_strides.empty())
+    out.notes.emplace_back("judged for dense rows, whatever the strides");
+  return out;
+}
+
+report::WhyProblem problem_row(const WhyQuestion& question) {
+  report::WhyProblem row;
+  row.text = question.problem.text();
+  row.fields = why_fields(question.problem);
+  row.dispatchers.push_back(pytorch(question));
+  return row;
+}
+
+Result<report::WhyReport> from_trace(const Arguments& arguments, const std::string& path,
+                                     const sdpa::Setup& setup) {
+  formats::ReadOptions options;
+  options.salvage = arguments.has("--salvage");
+  HUNCH_ASSIGN(const auto study, study_file(path, options));
+  HUNCH_ASSIGN(const auto found, calls_of(study->analysis, setup, arguments.has("--arch"),
+                                          arguments.has("--torch"), arguments.has("--cudnn")));
+  report::WhyReport report;
+  report.from_trace = true;
+  report.source = path == "-" ? "standard input" : path;
+  report.notes = found.notes;
+  for (const TraceCall& call : found.calls) {
+    report::WhyProblem row = problem_row(call.question);
+    const auto count = call.events.size();
+    row.call =
+        fmt::format("{} {}, event {}", count, count == 1 ? "call" : "calls alike", call.events.front());
+    row.took = call.took;
+    row.events = call.events;
+    const auto& dispatcher = row.dispatchers.front();
+    row.agrees = call.took.empty() || !dispatcher.settled ? "not told"
+                 : call.took == dispatcher.takes          ? "yes"
+                                                          : "no";
+    report.problems.push_back(std::move(row));
+  }
+  return report;
+}
+
+Result<int> execute(const Arguments& arguments) {
+  if (!arguments.positionals.empty())
+    return fail(ErrorCode::usage, fmt::format("why: what is '{}'?", arguments.positionals.front()),
+                "hunch why --problem 8x16x1024x64");
+  const bool one = arguments.has("--problem"), many = arguments.has("--problems"),
+             traced = arguments.has("--from-trace");
+  if (one + many + traced != 1)
+    return fail(ErrorCode::usage,
+                one + many + traced == 0 ? "why: no problem is given"
+                                         : "why: of --problem, --problems and --from-trace one is enough",
+                "hunch why --problem 8x16x1024x64");
+  HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
+  HUNCH_ASSIGN(const sdpa::Setup setup, why_setup(arguments));
+  report::WhyReport report;
+  if (many) {
+    HUNCH_ASSIGN(const auto questions, why_questions(*arguments.text("--problems"), setup));
+    report.lines = true;
+    for (const WhyQuestion& question : questions) report.problems.push_back(problem_row(question));
+  } else if (traced) {
+    HUNCH_ASSIGN(report, from_trace(arguments, *arguments.text("--from-trace"), setup));
+  } else {
+    HUNCH_ASSIGN(const sdpa::Problem problem, why_problem(arguments));
+    report.problems.push_back(problem_row({problem, setup}));
+    HUNCH_ASSIGN(auto ours, own(problem, arguments));
+    report.problems.front().dispatchers.push_back(std::move(ours));
+  }
+  HUNCH_RETURN_IF_ERROR(presentation.show(report));
+  return kFine;
+}
+
+}  // namespace
+
+const Command& why_command() {
+  static const Command kCommand = {
+      "why",
+      "which backend SDPA takes for a problem, and why not the others",
+      "hunch why --problem 8x16x1024x64 --dtype bf16 --mask causal\n"
+      "hunch why -p 8x16x1024x64 --mask bool --torch 2.6 --arch sm_80   an older PyTorch, an A100\n"
+      "hunch why -p 1x32x1x128 --kv-heads 8 --kv-length 4096 --mask none   decoding with grouped heads\n"
+      "hunch why --from-trace trace.json.gz   each attention call of a trace with shapes\n"
+      "hunch why --problems cases.jsonl --format json   an answer a line",
+      "hunch why --problem SIZES [OPTIONS]",
+      "PyTorch's answer comes from a table of what its releases 2.4 to 2.11 check, so PyTorch need not be "
+      "installed; "
+      "hunch's own dispatcher is asked on the device that --device names. What is not established for a "
+      "version is "
+      "said to be so. docs/why.md tells the constraints and what they were established from.",
+      {kWhyOptions, kReadOptions, kOutputOptions},
+      execute,
+  };
+  return kCommand;
+}
+
+}  // namespace hunch::cli
