@@ -164,6 +164,11 @@ Result<int> execute(const Arguments& arguments) {
                 "hunch why --problem 8x16x1024x64");
   HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
   HUNCH_ASSIGN(const sdpa::Setup setup, why_setup(arguments));
+  const std::string wanted = arguments.text("--dispatcher").value_or("both");
+  if (wanted != "both" && wanted != "pytorch" && wanted != "hunch")
+    return fail(ErrorCode::usage, fmt::format("--dispatcher {}: unknown", wanted), "pytorch, hunch or both");
+  if (wanted == "hunch" && !one)
+    return fail(ErrorCode::usage, "--dispatcher hunch: batches and traces are PyTorch's", "--problem SIZES");
   report::WhyReport report;
   if (many) {
     HUNCH_ASSIGN(const auto questions, why_questions(*arguments.text("--problems"), setup));
@@ -174,8 +179,12 @@ Result<int> execute(const Arguments& arguments) {
   } else {
     HUNCH_ASSIGN(const sdpa::Problem problem, why_problem(arguments));
     report.problems.push_back(problem_row({problem, setup}));
-    HUNCH_ASSIGN(auto ours, own(problem, arguments));
-    report.problems.front().dispatchers.push_back(std::move(ours));
+    auto& dispatchers = report.problems.front().dispatchers;
+    if (wanted == "hunch") dispatchers.clear();
+    if (wanted != "pytorch") {
+      HUNCH_ASSIGN(auto ours, own(problem, arguments));
+      dispatchers.push_back(std::move(ours));
+    }
   }
   HUNCH_RETURN_IF_ERROR(presentation.show(report));
   return kFine;

@@ -18,7 +18,7 @@ using base::fail;
 using base::Result;
 using base::Status;
 
-constexpr std::array<Option, 27> kOptions = {{
+constexpr std::array<Option, 28> kOptions = {{
     {"--problem", "-p", "SIZES", "batch x heads x length x head_dim, as 8x16x1024x64", false},
     {"--dtype", "", "TYPE", "bf16 (default), f16, f32 or f64", false},
     {"--mask", "", "KIND", "none, causal (default), bool or float", false},
@@ -43,6 +43,7 @@ constexpr std::array<Option, 27> kOptions = {{
     {"--priority", "", "NAMES", "these first, as set_priority=True does", false},
     {"--deterministic", "", "", "torch.use_deterministic_algorithms(True)", false},
     {"--env", "", "NAME=VALUE", "a variable of PyTorch's environment; repeats", true},
+    {"--dispatcher", "", "NAME", "pytorch, hunch, or both (default)", false},
     {"--device", "", "NAME", "of hunch's own dispatcher: cpu (default), cuda or cuda:1", false},
     {"--problems", "", "FILE", "a JSON object a line, or - for standard input; an answer a line in JSON",
      false},

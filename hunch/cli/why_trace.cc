@@ -86,8 +86,13 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
     const trace::DeviceProperties* gpu = nullptr;
     for (const auto& device : trace.devices)
       if (!device.is_cpu && device.compute_major > 0 && gpu == nullptr) gpu = &device;
+    const bool device_work =
+        std::find(trace.kind.begin(), trace.kind.end(), EventKind::kernel) != trace.kind.end();
     if (gpu != nullptr && gpu->warp_size == 32) {
       setup.sm = gpu->compute_major * 10 + gpu->compute_minor;
+    } else if (gpu == nullptr && !device_work) {
+      setup.sm = 0;
+      found.notes.emplace_back("the trace has no device work: judged for the CPU; --arch tells another");
     } else {
       found.notes.push_back(fmt::format(
           "the trace names no GPU of NVIDIA's: judged for {}; --arch tells another", setup.arch_text()));

@@ -46,7 +46,6 @@ constexpr Backend kFlashFirst[] = {Backend::flash, Backend::efficient, Backend::
 constexpr Backend kCpu[] = {Backend::flash, Backend::math};
 
 constexpr std::string_view kNotPreferred = "TORCH_CUDNN_SDPA_DEPRIORITIZED";
-constexpr std::string_view kPreferred = "TORCH_CUDNN_SDPA_PREFERRED";
 
 constexpr Order kOrders[] = {
     {20400, 0, 0, 0, 0, "", "", kCpu, false, "the CPU has flash and math"},
@@ -65,10 +64,6 @@ constexpr Order kOrders[] = {
      "TORCH_CUDNN_SDPA_DEPRIORITIZED=1"},
     {21000, 21100, 103, 103, 91500, kNotPreferred, "", kFlashFirst, true,
      "whether cudnn comes first on sm_103 with cuDNN above 9.15.0 is not established for 2.10"},
-    {20700, 20900, 90, 90, 0, "", kPreferred, kCudnnFirst, false,
-     "TORCH_CUDNN_SDPA_PREFERRED=1 puts cudnn first on sm_90 and sm_100"},
-    {20700, 20900, 100, 100, 0, "", kPreferred, kCudnnFirst, false,
-     "TORCH_CUDNN_SDPA_PREFERRED=1 puts cudnn first on sm_90 and sm_100"},
     {20900, 20901, 90, 100, 0, "", "", kFlashFirst, true,
      "whether 2.9.0 puts cudnn first on sm_90 and sm_100 is not established"},
     {20500, 0, 50, kAny, 0, "", "", kFlashFirst, false, "cudnn comes last, after math"},

@@ -1,0 +1,131 @@
+// `hunch why` as a person or a script runs it: words, formats, batches, traces, and what it refuses.
+#include <gmock/gmock.h>
+#include <simdjson.h>
+
+#include "process.h"
+
+namespace hunch::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class Why : public CliTest {
+ protected:
+  // A trace of one call of SDPA with these input dims, that took the op `inner`, on this device.
+  std::string made(const std::string& dims, const std::string& inner, const std::string& device) const {
+    const auto op = [](const std::string& name, int start, int length, const std::string& args) {
+      return R"({"ph": "X", "cat": "cpu_op", "name": ")" + name + R"(", "pid": 1, "tid": 1, "ts": )" +
+             std::to_string(start) + R"(, "dur": )" + std::to_string(length) + R"(, "args": {)" + args + "}}";
+    };
+    return write(
+        "trace.json",
+        R"({"deviceProperties": [)" + device + R"(], "traceEvents": [)" +
+            op("aten::scaled_dot_product_attention", 0, 100,
+               R"("Input Dims": )" + dims +
+                   R"(, "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "bool"])") +
+            "," + op("aten::" + inner, 10, 80, "") +
+            R"(,{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+                        "ts": 20, "dur": 5, "args": {"correlation": 7}},
+                        {"ph": "X", "cat": "kernel", "name": "some_kernel", "pid": 0, "tid": 7, "ts": 200,
+                        "dur": 9, "args": {"correlation": 7, "device": 0, "stream": 7}}]})");
+  }
+};
+
+constexpr const char* kH200 =
+    R"({"id": 0, "name": "NVIDIA H200", "computeMajor": 9, "computeMinor": 0, "warpSize": 32})";
+constexpr const char* kA100 =
+    R"({"id": 0, "name": "NVIDIA A100", "computeMajor": 8, "computeMinor": 0, "warpSize": 32})";
+
+TEST_F(Why, TellsEveryBackendWithReasonsAndChanges) {
+  const Outcome outcome = hunch({"why", "--problem", "8x16x1024x64", "--mask", "bool", "--arch", "sm_80"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("pytorch 2.11, sm_80, cuDNN 9.19.0 takes efficient"));
+  EXPECT_THAT(outcome.out, HasSubstr("it takes no mask tensor, and there is a bool mask"));
+  EXPECT_THAT(outcome.out, HasSubstr("is_causal=True in place of a causal mask"));
+  EXPECT_THAT(outcome.out, HasSubstr("takes flash"));  // hunch's own
+}
+
+TEST_F(Why, HugeProblemsNeedNoMemory) {
+  const Outcome outcome = hunch({"why", "--problem", "64x64x1048576x128", "--mask", "causal"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("score"));  // hunch's math refuses the score matrix
+}
+
+TEST_F(Why, JsonHasTheSchema) {
+  const Outcome outcome = hunch({"why", "--problem", "2x8x128x64", "--format", "json", "--torch", "2.6"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  simdjson::dom::parser parser;
+  const simdjson::dom::element document = parser.parse(outcome.out);
+  EXPECT_EQ(int64_t(document["schema_version"]), 1);
+  EXPECT_EQ(int64_t(document["problem"]["head_dim"]), 64);
+  const simdjson::dom::element torch = document["dispatchers"].at(0);
+  EXPECT_EQ(std::string_view(torch["name"]), "pytorch");
+  EXPECT_EQ(std::string_view(torch["version"]), "2.6");
+  EXPECT_EQ(std::string_view(torch["arch"]), "sm_90");
+  EXPECT_EQ(std::string_view(torch["takes"]), "flash");
+  EXPECT_EQ(std::string_view(torch["backends"].at(0)["name"]), "flash");
+  EXPECT_TRUE(bool(torch["backends"].at(0)["usable"]));
+  EXPECT_EQ(std::string_view(torch["backends"].at(0)["reasons"].at(0)["stand"]), "for");
+}
+
+TEST_F(Why, EveryFormatNamesTheBackend) {
+  for (const char* format : {"text", "json", "csv", "markdown"}) {
+    const Outcome outcome = hunch({"why", "--problem", "2x8x128x64", "--format", format});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("efficient")) << format;
+  }
+}
+
+TEST_F(Why, ABatchGivesALineAnAnswer) {
+  const std::string lines =
+      "{\"batch\": 2, \"heads\": 8, \"length\": 128, \"head_dim\": 64, \"arch\": \"sm_80\"}\n"
+      "\n"
+      "{\"batch\": 2, \"heads\": 8, \"length\": 128, \"head_dim\": 64, \"dtype\": \"f32\"}\n";
+  const Outcome outcome = hunch({"why", "--problems", "-", "--format", "json"}, {}, lines);
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 2);
+  simdjson::dom::parser parser;
+  std::vector<std::string> takes;
+  for (const auto line : parser.parse_many(outcome.out))
+    takes.emplace_back(std::string_view(line["dispatchers"].at(0)["takes"]));
+  EXPECT_EQ(takes, (std::vector<std::string>{"flash", "efficient"}));
+}
+
+TEST_F(Why, ATraceSaysWhetherPyTorchWouldTakeTheSame) {
+  const std::string dims = "[[2, 8, 128, 64], [2, 8, 128, 64], [2, 8, 128, 64], [2, 1, 128, 128]]";
+  const Outcome agrees =
+      hunch({"why", "--from-trace", made(dims, "_scaled_dot_product_efficient_attention", kA100)});
+  EXPECT_EQ(agrees.status, 0) << agrees.err;
+  EXPECT_THAT(agrees.out, HasSubstr("sm_80"));
+  EXPECT_THAT(agrees.out, HasSubstr("takes efficient"));
+  EXPECT_THAT(agrees.out, Not(HasSubstr("which is another")));
+  EXPECT_THAT(agrees.out, HasSubstr("a trace does not tell strides"));
+  const Outcome differs =
+      hunch({"why", "--from-trace", made(dims, "_scaled_dot_product_efficient_attention", kH200)});
+  EXPECT_THAT(differs.out, HasSubstr("takes cudnn"));
+  EXPECT_THAT(differs.out, HasSubstr("efficient, which is another"));
+}
+
+TEST_F(Why, ErrorsNameWhatToTry) {
+  expect_error(hunch({"why"}), {"no problem is given", "--problem"});
+  expect_error(hunch({"why", "--problem", "8x16x1024x64", "--arch", "sm_98"}), {"sm_98", "did you mean"});
+  expect_error(hunch({"why", "--problem", "8x16x1024x64", "--torch", "1.13"}), {"1.13", "2.4 to 2.11"});
+  expect_error(hunch({"why", "--problem", "8x16x1024x64", "--torch", "latest"}), {"latest", "not a version"});
+  expect_error(hunch({"why", "--problem", "8x16x1024x64", "--enable", "flush"}),
+               {"flush", "did you mean 'flash'"});
+  expect_error(hunch({"why", "--problem", "8x16x1024"}), {"8x16x1024"});
+  expect_error(hunch({"why", "--problems", path("none.jsonl")}), {"none.jsonl"});
+  expect_error(hunch({"why", "--problems", "-"}, {}, "{\"batch\": \"two\"}\n"), {"line 1", "batch"});
+  expect_error(hunch({"why", "--problems", "-"}, {}, "{\"hedas\": 2}\n"), {"line 1", "heads"});
+  expect_error(hunch({"why", "--from-trace", trace("sdpa_flash.json.gz")}), {"record_shapes=True"});
+}
+
+TEST_F(Why, ANewerPyTorchIsJudgedAsTheNewestKnownAndSaysSo) {
+  const Outcome outcome = hunch({"why", "--problem", "2x8x128x64", "--torch", "2.20"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("2.20 is newer than the newest known, 2.11"));
+}
+
+}  // namespace
+}  // namespace hunch::test
