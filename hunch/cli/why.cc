@@ -197,9 +197,9 @@ const Command& why_command() {
       "why",
       "which backend SDPA takes for a problem, and why not the others",
       "hunch why --problem 8x16x1024x64 --dtype bf16 --mask causal\n"
-      "hunch why -p 8x16x1024x64 --mask bool --torch 2.6 --arch sm_80   an older PyTorch, an A100\n"
-      "hunch why -p 1x32x1x128 --kv-heads 8 --kv-length 4096 --mask none   decoding with grouped heads\n"
-      "hunch why --from-trace trace.json.gz   each attention call of a trace with shapes\n"
+      "hunch why -p 8x16x1024x64 --mask bool --torch 2.6 --arch sm_80   an A100\n"
+      "hunch why -p 1x32x1x128 --kv-heads 8 --kv-length 4096 --mask none\n"
+      "hunch why --from-trace trace.json.gz   each attention call of a trace\n"
       "hunch why --problems cases.jsonl --format json   an answer a line",
       "hunch why --problem SIZES [OPTIONS]",
       "PyTorch's answer comes from a table of what its releases 2.4 to 2.11 check, so PyTorch need not be "
