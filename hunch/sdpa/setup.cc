@@ -53,8 +53,8 @@ std::string cudnn_text(int version) {
 }
 
 std::optional<int> bundled_cudnn(int torch) {
-  constexpr std::pair<int, int> kBundled[] = {
-      {20400, 90100}, {20500, 90100}, {20600, 90100}, {20900, 91002}, {21100, 91900}};
+  constexpr std::pair<int, int> kBundled[] = {{20400, 90100}, {20500, 90100}, {20600, 90100}, {20700, 90501},
+                                              {20800, 91002}, {20900, 91002}, {21000, 91002}, {21100, 91900}};
   for (const auto& [release, cudnn] : kBundled)
     if (torch / 100 * 100 == release) return cudnn;
   return std::nullopt;
