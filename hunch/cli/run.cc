@@ -13,6 +13,7 @@
 
 #include "hunch/base/check.h"
 #include "hunch/base/strings.h"
+#include "hunch/cli/device_option.h"
 #include "hunch/cli/fail_on.h"
 #include "hunch/cli/output.h"
 #include "hunch/cli/pipeline.h"
@@ -138,8 +139,7 @@ Result<std::unique_ptr<tensor::Device>> open_device(const RunPlan& plan) {
   if (!plan.cuda_device) return std::make_unique<tensor::CpuDevice>(plan.threads);
   auto device = tensor::open_cuda(*plan.cuda_device);
   if (device) return device;
-  base::Error error = device.error();
-  error.message = fmt::format("--device cuda: {}", error.message);
+  base::Error error = named(device.error(), "--device cuda");
   error.remedy =
       error.remedy.empty() ? "hunch doctor" : fmt::format("{}; hunch doctor tells more", error.remedy);
   return base::fail(std::move(error));

@@ -11,6 +11,7 @@
 
 #include "hunch/base/strings.h"
 #include "hunch/base/thread_pool.h"
+#include "hunch/cli/device_option.h"
 #include "hunch/cli/pipeline.h"
 
 namespace hunch::cli {
@@ -43,13 +44,6 @@ constexpr std::array<Option, 13> kOptions = {{
     {"--device", "", "NAME", "cpu (default), cuda, or cuda:1 for the second GPU", false},
 }};
 
-Status rename(Status status, const std::string& option) {
-  if (status) return {};
-  base::Error error = status.error();
-  error.message = fmt::format("{}: {}", option, error.message);
-  return fail(std::move(error));
-}
-
 std::vector<std::string_view> variant_names() {
   std::vector<std::string_view> names;
   for (const auto* backend : attention::backends()) names.push_back(backend->name());
@@ -60,11 +54,7 @@ Result<attention::Problem> problem_of(const Arguments& arguments, bool on_gpu) {
   const std::string sizes =
       arguments.text("--problem").value_or(std::string(on_gpu ? kDefaultCudaProblem : kDefaultProblem));
   auto parsed = attention::parse_problem(sizes);
-  if (!parsed) {
-    base::Error error = parsed.error();
-    error.message = fmt::format("--problem {}: {}", sizes, error.message);
-    return fail(std::move(error));
-  }
+  if (!parsed) return fail(named(parsed.error(), fmt::format("--problem {}", sizes)));
   attention::Problem problem = *parsed;
   constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
   HUNCH_ASSIGN(problem.kv_heads, arguments.integer("--kv-heads", problem.kv_heads, 1, kMost));
@@ -89,7 +79,7 @@ Result<attention::Problem> problem_of(const Arguments& arguments, bool on_gpu) {
                   "--scale 0.125");
     problem.scale = *scale;
   }
-  HUNCH_RETURN_IF_ERROR(rename(attention::validate(problem), "run"));
+  if (const Status valid = attention::validate(problem); !valid) return fail(named(valid.error(), "run"));
   return problem;
 }
 
@@ -108,22 +98,6 @@ Result<std::vector<std::string>> variants_of(const Arguments& arguments) {
   }
   if (chosen.empty()) chosen.assign(names.begin(), names.end());
   return chosen;
-}
-
-// The index of the GPU to run on, or none for the CPU. Whether it is there shows when it is opened.
-Result<std::optional<int>> device_of(const Arguments& arguments) {
-  const std::string device = arguments.text("--device").value_or("cpu");
-  if (device == "cpu") return std::optional<int>();
-  if (device == "cuda") return std::optional<int>(0);
-  constexpr std::string_view kPrefix = "cuda:";
-  if (device.rfind(kPrefix, 0) == 0) {
-    const auto index = base::parse_int(std::string_view(device).substr(kPrefix.size()));
-    if (index && *index >= 0 && *index < 1024) return std::optional<int>(static_cast<int>(*index));
-    return fail(ErrorCode::usage, fmt::format("--device {}: expected a number behind the colon", device),
-                "--device cuda:0");
-  }
-  return fail(ErrorCode::usage, fmt::format("--device {}: unknown", device),
-              "--device cpu, or --device cuda for a GPU");
 }
 
 // Ranges that a guess for `run` may name: the range of all variants, or a variant that runs.
@@ -156,16 +130,12 @@ Result<RunPlan> plan_of(const Arguments& arguments) {
     return fail(ErrorCode::usage, fmt::format("run: what is '{}'?", arguments.positionals.front()),
                 fmt::format("hunch run --problem {}", kDefaultProblem));
   RunPlan plan;
-  HUNCH_ASSIGN(plan.cuda_device, device_of(arguments));
+  HUNCH_ASSIGN(plan.cuda_device, cuda_index(arguments));
   HUNCH_ASSIGN(plan.lab.problem, problem_of(arguments, plan.cuda_device.has_value()));
   HUNCH_ASSIGN(plan.lab.variants, variants_of(arguments));
   if (const auto steps = arguments.text("--steps")) {
     auto schedule = record::parse_schedule(*steps);
-    if (!schedule) {
-      base::Error error = schedule.error();
-      error.message = fmt::format("--steps {}: {}", *steps, error.message);
-      return fail(std::move(error));
-    }
+    if (!schedule) return fail(named(schedule.error(), fmt::format("--steps {}", *steps)));
     plan.lab.schedule = *schedule;
   }
   HUNCH_ASSIGN(const int64_t threads,

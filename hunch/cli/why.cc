@@ -11,6 +11,7 @@
 #include "hunch/attention/dispatch.h"
 #include "hunch/base/strings.h"
 #include "hunch/base/thread_pool.h"
+#include "hunch/cli/device_option.h"
 #include "hunch/cli/output.h"
 #include "hunch/cli/pipeline.h"
 #include "hunch/cli/verbs.h"
@@ -54,18 +55,10 @@ report::WhyDispatcher pytorch(const WhyQuestion& question) {
 }
 
 Result<std::unique_ptr<tensor::Device>> device_of(const Arguments& arguments) {
-  const std::string name = arguments.text("--device").value_or("cpu");
-  if (name == "cpu") {
-    HUNCH_ASSIGN(const int64_t threads, arguments.integer("--threads", 1, 1, 1024));
-    return std::unique_ptr<tensor::Device>(std::make_unique<tensor::CpuDevice>(static_cast<int>(threads)));
-  }
-  if (name == "cuda") return tensor::open_cuda(0);
-  if (name.rfind("cuda:", 0) == 0) {
-    const auto index = base::parse_int(std::string_view(name).substr(5));
-    if (index && *index >= 0 && *index < 1024) return tensor::open_cuda(static_cast<int>(*index));
-  }
-  return fail(ErrorCode::usage, fmt::format("--device {}: unknown", name),
-              "--device cpu, or --device cuda for a GPU");
+  HUNCH_ASSIGN(const std::optional<int> gpu, cuda_index(arguments));
+  if (gpu) return tensor::open_cuda(*gpu);
+  HUNCH_ASSIGN(const int64_t threads, arguments.integer("--threads", 1, 1, 1024));
+  return std::make_unique<tensor::CpuDevice>(static_cast<int>(threads));
 }
 
 // A tensor of that shape that holds one row: batch, heads and length are strides of 0.

@@ -10,6 +10,7 @@
 #include <iterator>
 
 #include "hunch/base/strings.h"
+#include "hunch/cli/device_option.h"
 #include "hunch/cli/why_options.h"
 
 namespace hunch::cli {
@@ -176,9 +177,8 @@ Result<std::vector<WhyQuestion>> why_questions(const std::string& path, const sd
     WhyQuestion question;
     question.setup = setup;
     if (auto read = read_line(parser, line, question); !read) {
-      base::Error error = read.error();
+      base::Error error = named(read.error(), fmt::format("line {}", number));
       error.file = path == "-" ? "standard input" : path;
-      error.message = fmt::format("line {}: {}", number, error.message);
       return base::fail(std::move(error));
     }
     questions.push_back(std::move(question));

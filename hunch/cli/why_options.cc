@@ -8,6 +8,7 @@
 
 #include "hunch/attention/problem.h"
 #include "hunch/base/strings.h"
+#include "hunch/cli/device_option.h"
 #include "hunch/report/json/json_writer.h"
 
 namespace hunch::cli {
@@ -52,11 +53,6 @@ constexpr std::array<Option, 28> kOptions = {{
 }};
 
 constexpr int64_t kMost = std::numeric_limits<int32_t>::max();
-
-base::Error named(base::Error error, std::string_view option) {
-  error.message = fmt::format("{}: {}", option, error.message);
-  return error;
-}
 
 Result<std::vector<int64_t>> numbers(std::string_view option, std::string_view text, char separator,
                                      std::string_view example) {
