@@ -42,6 +42,9 @@ std::vector<std::string> cuda_library_folders() {
     if (root != nullptr && *root != '\0') roots.emplace_back(root);
   }
   roots.emplace_back("/usr/local/cuda");
+#ifdef HUNCH_CUDA_TOOLKIT
+  roots.emplace_back(HUNCH_CUDA_TOOLKIT);
+#endif
   std::vector<std::string> folders;
   for (const std::string& root : roots)
     for (const char* below : {"/lib64", "/lib", "/extras/CUPTI/lib64"}) folders.push_back(root + below);

@@ -33,8 +33,8 @@ class SharedLibrary {
   std::string name_;
 };
 
-// Where CUDA's libraries may lie besides the loader's path, in order: $CUDA_HOME and $CUDA_PATH (lib64, lib,
-// extras/CUPTI/lib64), then the toolkit's usual place.
+// Where CUDA's libraries may lie besides the loader's path, in order: $CUDA_HOME and $CUDA_PATH, the
+// toolkit's usual place, the toolkit that this was built with; of each lib64, lib and extras/CUPTI/lib64.
 std::vector<std::string> cuda_library_folders();
 
 }  // namespace hunch::base

@@ -1,20 +1,14 @@
 // Finding and opening libcupti, and saying in words what its errors ask of a person. See library.h.
 #include "hunch/record/cupti/library.h"
 
-#include <vector>
-
 #include "hunch/base/shared_library.h"
 
 namespace hunch::record::cupti {
 namespace {
 
 base::Result<Library> open() {
-  std::vector<std::string> folders = base::cuda_library_folders();
-#ifdef HUNCH_CUDA_TOOLKIT
-  for (const char* inside : {"/lib64", "/extras/CUPTI/lib64"})
-    folders.push_back(std::string(HUNCH_CUDA_TOOLKIT) + inside);
-#endif
-  auto opened = base::SharedLibrary::open({"libcupti.so.13", "libcupti.so.12", "libcupti.so"}, folders);
+  auto opened = base::SharedLibrary::open({"libcupti.so.13", "libcupti.so.12", "libcupti.so"},
+                                          base::cuda_library_folders());
   if (!opened)
     return base::fail(base::ErrorCode::environment, "CUPTI is not there: " + opened.error().message,
                       "install the CUDA toolkit's CUPTI, or put the folder of libcupti.so.13 into "
