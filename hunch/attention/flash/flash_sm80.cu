@@ -1,10 +1,10 @@
 // Which instance of the sm_80 kernel a call takes.
 //
 // Shapes by measurement on one H200 (ladder in flash_sm80.cuh): head_dim to 64: 128 rows x 96 keys, and 64 x
-// 64 for short causal ones, where small tiles waste less above the diagonal; to 128: 128 x 48; to 256: 128 x
-// 96 with one stage on devices with the shared memory for it, 64 x 32 on those without (sm_86, sm_89). Masks
-// and scales that are not positive take the general kernel; few queries that share key heads, or split keys,
-// the packed one.
+// 64 for short causal ones, where small tiles waste less above the diagonal; to 128: 128 x 64 with one stage;
+// to 256: 128 x 80 with one stage on devices with the shared memory for it, 64 x 32 on those without (sm_86,
+// sm_89). Masks and scales that are not positive take the general kernel; few queries that share key heads,
+// or split keys, the packed one.
 #include "hunch/attention/flash/flash_sm80.h"
 
 #include <algorithm>
@@ -41,8 +41,8 @@ template <class T>
 Launch pick(const AttentionParams& p, std::string_view name) {
   using Small = FlashShape<T, 64, 64, 64, 4, 3, true>;
   using Narrow = FlashShape<T, 64, 128, 96, 4, 2, false>;
-  using Middle = FlashShape<T, 128, 128, 48, 4, 2, false>;
-  using Wide = FlashShape<T, 256, 128, 96, 8, 1, false, 1>;
+  using Middle = FlashShape<T, 128, 128, 64, 4, 2, false, 1>;
+  using Wide = FlashShape<T, 256, 128, 80, 8, 1, false, 1>;
   using Low64 = FlashShape<T, 64, 64, 64, 4, 2, true>;
   using Low128 = FlashShape<T, 128, 64, 32, 4, 2, true>;
   using Low256 = FlashShape<T, 256, 64, 32, 4, 1, false>;

@@ -16,6 +16,8 @@
 //   3 a loader that keeps one address a thread instead of one a copy     318  338  303   300 356 322
 //   4 the shift of a row recomputed instead of kept; 48 and 80 keys      319  349  323   300 356 318
 //   5 96 keys to head_dim 64; one stage and 96 keys to 256                329  344  334   300 356 319
+//   6 a maximum followed only when outgrown 256 times                     332  363  327   302 352 326
+//   7 one stage, and 64 keys to head_dim 128, 80 to 256                   332  369  331   302 352 326
 // Rows x keys, warps, stages that were tried beside it (the same three): 64 x 64, 4, 2: 292; 128 x 64, 4, 2:
 // 318; 128 x 80, 4, 2: 325; 128 x 112, 4, 2: 284; 128 x 96, 4, 1: 300; | 128 x 64, 4, 1: 341; 128 x 48, 4, 1:
 // 329; 128 x 32, 4, 2: 330; 64 x 32, 2, 2: 306; 64 x 64, 2, 1: 308; 64 x 64, 4, 1: 297; | 128 x 80, 8, 2:

@@ -1,10 +1,11 @@
 // The online softmax over accumulator fragments, and what is done to scores before it: scale, mask, edges.
 //
-// A warp holds kM tiles of 16 rows; element [m][t][e] of its scores belongs to row m * 16 + lane / 4 + (e /
-// 2)
-// * 8 and to key t * 8 + (lane % 4) * 2 + e % 2 of the tile, as mma leaves them; in each lane the pair (m, h)
-// names a row. Holds: pairs that do not exist are -inf; a row that has seen none has maximum -inf and sum 0;
-// the maximum is one of the scores as they stand. Exponent says how a score becomes a power of two.
+// A warp holds kM tiles of 16 rows; element [m][t][e] of its scores belongs to row m * 16 + lane / 4 +
+// (e / 2) * 8 and to key t * 8 + (lane % 4) * 2 + e % 2 of the tile, as mma leaves them; in each lane the
+// pair (m, h) names a row. Holds: pairs that do not exist are -inf; a row that has seen none has maximum -inf
+// and sum 0; the maximum is one of the scores as they stand, and no weight counted from it is above 256: it
+// is followed only when a score outgrows that, so that most tiles need no rescaling, and 16 bits lose
+// nothing. Exponent says how a score becomes a power of two.
 #pragma once
 
 #include "hunch/attention/tiles/attention_params.h"
@@ -98,6 +99,11 @@ struct Exponent {
     if constexpr (kScaled) return exp2_fast((score - offset) * scale_log2);
     return exp2_fast(fmaf(score, scale_log2, -offset));
   }
+  // True where a score is so far above that weights counted from `maximum` would be too large.
+  __device__ __forceinline__ bool outgrows(float score, float maximum) const {
+    constexpr float kMostLog2 = 8.0f;
+    return (score - maximum) * scale_log2 > kMostLog2;
+  }
   // A score in units of the natural exponent.
   __device__ __forceinline__ float natural(float score) const {
     return kScaled ? score : score * (scale_log2 / kLog2E);
@@ -117,7 +123,7 @@ struct RowState {
     }
   }
 
-  // Takes the new maximum; rescales what has been summed only where a maximum of the warp moved.
+  // Follows the maximum; rescales what has been summed only where a maximum of the warp moved.
   template <int kTiles, int kOut, class Exponent>
   __device__ __forceinline__ void take_maximum(const float (&s)[kM][kTiles][4], float (&out)[kM][kOut][4],
                                                const Exponent& exponent) {
@@ -132,6 +138,7 @@ struct RowState {
         for (int t = 0; t < kTiles; ++t) next = fmaxf(next, fmaxf(s[m][t][2 * h], s[m][t][2 * h + 1]));
         next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 1));
         next = fmaxf(next, __shfl_xor_sync(0xffffffffu, next, 2));
+        if (!exponent.outgrows(next, maximum[m][h])) next = maximum[m][h];
         moved |= next != maximum[m][h];
         factor[m][h] = exponent.power(maximum[m][h], exponent.offset(next));
         maximum[m][h] = next;
