@@ -163,6 +163,7 @@ struct CudaDevice::State {
   DeviceInfo info;
   CudaProperties properties;
   cudaStream_t stream = nullptr;
+  uint32_t* counters = nullptr;
   std::atomic<bool> poison{false};
   std::unique_ptr<CachingAllocator> allocator;
   std::mutex mutex;  // guards what follows
@@ -178,6 +179,8 @@ CudaDevice::CudaDevice(int index) : state_(std::make_unique<State>()) {
   state.properties = properties_of(device);
   state.activate();
   HUNCH_CUDA_CHECK(cudaStreamCreateWithFlags(&state.stream, cudaStreamNonBlocking));
+  HUNCH_CUDA_CHECK(cudaMalloc(reinterpret_cast<void**>(&state.counters), kCounters * sizeof(uint32_t)));
+  HUNCH_CUDA_CHECK(cudaMemsetAsync(state.counters, 0, kCounters * sizeof(uint32_t), state.stream));
   CachingAllocator::Source source;
   source.allocate = [&state](std::size_t bytes) -> void* {
     state.activate();
@@ -204,6 +207,7 @@ CudaDevice::~CudaDevice() {
   HUNCH_CUDA_CHECK(cudaStreamSynchronize(state_->stream));
   state_->allocator->empty_cache();
   for (const cudaEvent_t event : state_->spare) cudaEventDestroy(event);
+  cudaFree(state_->counters);
   cudaStreamDestroy(state_->stream);
 }
 
@@ -226,6 +230,7 @@ void CudaDevice::launch(const base::WorkInfo& work, base::FunctionRef<int(void* 
 }
 
 void* CudaDevice::stream() const { return state_->stream; }
+uint32_t* CudaDevice::counters() const { return state_->counters; }
 const CudaProperties& CudaDevice::properties() const { return state_->properties; }
 const DeviceInfo& CudaDevice::info() const { return state_->info; }
 

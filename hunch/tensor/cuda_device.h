@@ -2,6 +2,7 @@
 // by events where no tracer listens. Only in builds with CUDA; open_cuda (cuda.h) makes one.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -42,6 +43,11 @@ class CudaDevice final : public Device {
 
   void* stream() const;
   const CudaProperties& properties() const;
+
+  // Zeros in device memory, for kernels by which blocks find out who is last: they leave them as zeros. The
+  // same ones at every call: work on the stream is in order.
+  static constexpr int kCounters = 8192;
+  uint32_t* counters() const;
 
   const DeviceInfo& info() const override;
   void* allocate(std::size_t bytes) override;

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
 """Judges and times the fused CUDA kernels beside PyTorch's backends, in one run on the GPU at hand.
 
-usage: flash_bench.py LIBRARY [--problems N] [--seed N] [--no-times]
+usage: flash_bench.py LIBRARY [--problems N] [--seed N] [--no-times] [--types bf16,f16,f32]
 
 LIBRARY is libhunch_fused_sm80.so of a build with CUDA. Needs PyTorch. Correctness: over N random problems (types, layouts,
 lengths, grouped heads, masks, scales, splits) the error against double precision is at most twice that of a plain
 implementation in the same type, plus 1e-5; outputs are poisoned first, memory behind K and V is NaN, and two runs agree
-to the bit. Times: medians by CUDA events over rotating inputs, in TFLOP/s; causal counts half the work. Exit 1 on a wrong result.
+to the bit. Times: medians by CUDA events over rotating inputs, the kernels in turns, launches queued behind a kernel that
+waits, so that no host time is in them; in TFLOP/s, causal counts half the work. Exit 1 on a wrong result.
 """
 import argparse
 import ctypes as C
@@ -24,6 +25,8 @@ ELEMENT_TYPES = {torch.float16: 0, torch.bfloat16: 1, torch.float32: 2}
 DTYPE_NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32"}
 SHAPES = [(8, 16, 1024, 64), (4, 16, 4096, 64), (1, 16, 16384, 64), (4, 16, 4096, 128), (2, 16, 8192, 128),
           (1, 16, 16384, 128), (2, 8, 8192, 256)]
+ODD_SHAPES = [(8, 16, 1000, 64), (4, 16, 4097, 64), (4, 16, 1000, 128), (4, 16, 4097, 128), (4, 8, 1000, 256), (2, 8, 4097, 256)]
+DECODING = [(16, 16, 4096, 64), (32, 8, 4096, 128), (32, 8, 16384, 128), (32, 8, 65536, 128), (16, 2, 65536, 256)]
 BACKENDS = [("efficient", SDPBackend.EFFICIENT_ATTENTION), ("flash", SDPBackend.FLASH_ATTENTION),
             ("cudnn", SDPBackend.CUDNN_ATTENTION)]
 
@@ -35,7 +38,7 @@ class Params(C.Structure):  # AttentionParams of tiles/attention_params.h
                 + [(f"mask_{d}", C.c_int64) for d in ("batch", "head", "row", "column")]
                 + [(n, C.c_int) for n in ("batch", "heads", "kv_heads", "length", "kv_length", "head_dim", "value_dim")]
                 + [("scale", C.c_float)] + [(n, C.c_int) for n in ("causal", "aligned", "splits")]
-                + [("partial_out", C.c_void_p), ("partial_lse", C.c_void_p)])
+                + [("partial_out", C.c_void_p), ("partial_lse", C.c_void_p), ("counters", C.c_void_p)])
 
 
 class Kernel:
@@ -105,9 +108,10 @@ def behind(shape, dtype, layout):
 def random_problem(rng):
     d = rng.choice([rng.randint(1, 256), 8 * rng.randint(1, 32), 64, 128, 256])
     return {"batch": rng.randint(1, 3), "kv_heads": rng.randint(1, 3), "group": rng.choice([1, 1, 2, 4]),
-            "length": rng.choice([1, 2, rng.randint(1, 130), rng.randint(1, 400)]), "kv_length": rng.randint(1, 400),
+            "length": rng.choice([1, 2, rng.randint(1, 130), rng.randint(1, 400), rng.randint(64, 1500)]),
+            "kv_length": rng.choice([rng.randint(1, 400), rng.randint(1, 400), rng.randint(1, 3000)]),
             "head_dim": d, "value_dim": d if rng.random() < 0.8 else rng.randint(1, 256),
-            "backend": rng.choice(["flash", "efficient", "efficient"]),
+            "backend": rng.choice(["flash", "flash", "flash_sm80", "efficient", "efficient"]),
             "dtype": rng.choice([torch.bfloat16, torch.float16, torch.float32]), "layout": rng.choice(["bhsd", "bshd"]),
             "mask": rng.choice(["none", "none", "causal", "bool", "rows", "f32", "own"]),
             "scale": rng.choice([None, None, None, 0.0, -0.1, 0.5]), "splits": rng.choice([None, None, 1, 2, 5])}
@@ -116,7 +120,7 @@ def random_problem(rng):
 def judge(kernel, problem):
     """Returns the error over its bound; more than 1, or NaN, is wrong."""
     r = problem
-    if r["backend"] == "flash" and r["dtype"] == torch.float32:
+    if r["backend"] != "efficient" and r["dtype"] == torch.float32:
         r["dtype"] = torch.bfloat16
     heads = r["kv_heads"] * r["group"]
     q = behind((r["batch"], heads, r["length"], r["head_dim"]), r["dtype"], r["layout"])
@@ -136,7 +140,7 @@ def judge(kernel, problem):
     for _ in range(2):
         out = torch.full((*q.shape[:3], r["value_dim"]), math.nan, device="cuda", dtype=r["dtype"])
         lse = torch.full(q.shape[:3], math.nan, device="cuda")
-        params, keep = kernel.params(q, k, v, out, lse, mask, causal, scale, 1 if causal or r["backend"] != "flash" else r["splits"])
+        params, keep = kernel.params(q, k, v, out, lse, mask, causal, scale, 1 if causal or r["backend"] == "efficient" else r["splits"])
         kernel.run(r["backend"], params, r["dtype"])
         torch.cuda.synchronize()
         outs.append((out, lse))
@@ -155,55 +159,100 @@ def judge(kernel, problem):
     return (out.double() - true).abs().max().item() / bound
 
 
-def median_ms(function, repeats=30):
-    for i in range(3):
-        function(i)
-    spans = []
-    for i in range(repeats):
-        start, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+def round_ms(function, repeats):
+    """Median device time of a call, of `repeats` in a row that the GPU finds queued."""
+    spans = [(torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)) for _ in range(repeats)]
+    torch.cuda._sleep(2_500_000)
+    for i, (start, end) in enumerate(spans):
         start.record()
         function(i)
         end.record()
-        spans.append((start, end))
     torch.cuda.synchronize()
-    return statistics.median(s.elapsed_time(e) for s, e in spans)
+    return statistics.median(start.elapsed_time(end) for start, end in spans)
+
+
+def take_turns(functions, rounds=5, repeats=8):
+    """name: median over rounds, each kernel once a round: what the clock does in a run falls on all alike."""
+    for function in functions.values():
+        for i in range(2):
+            function(i)
+    times = {name: [] for name in functions}
+    for _ in range(rounds):
+        for name, function in functions.items():
+            times[name].append(round_ms(function, repeats))
+    return {name: statistics.median(each) for name, each in times.items()}
+
+
+def pytorch_step(backend, calls, **options):
+    def step(i):
+        with sdpa_kernel(backend):
+            F.scaled_dot_product_attention(*calls[i % len(calls)], **options)
+    return step
+
+
+def takes(step):
+    try:
+        step(0)
+    except RuntimeError:
+        return False
+    return True
 
 
 def time_shape(kernel, shape, causal, dtype):
+    """name: TFLOP/s."""
     b, h, s, d = shape
     inputs = [[torch.randn(shape, device="cuda", dtype=dtype) for _ in range(3)] for _ in range(3)]
     out = torch.empty(shape, device="cuda", dtype=dtype)
     calls = [kernel.params(*x, out, causal=causal, splits=1)[0] for x in inputs]
-    flop = 4 * b * h * s * s * d * (0.5 if causal else 1)
-    repeats = 30 if dtype != torch.float32 else 10
-    times = {}
+    functions = {}
     for name, backend in BACKENDS:
-        if dtype == torch.float32 and name != "efficient":
-            continue
-
-        def step(i):
-            with sdpa_kernel(backend):
-                F.scaled_dot_product_attention(*inputs[i % 3], is_causal=causal)
-        times[name] = median_ms(step, repeats)
-    for name in ("efficient", "flash") if dtype != torch.float32 else ("efficient",):
-        times["our " + name] = median_ms(lambda i: kernel.run(name, calls[i % 3], dtype), repeats)
-    return {name: flop / ms / 1e9 for name, ms in times.items()}
+        if dtype != torch.float32 or name == "efficient":
+            functions[name] = pytorch_step(backend, inputs, is_causal=causal)
+    for name in ("efficient", "flash_sm80", "flash") if dtype != torch.float32 else ("efficient",):
+        functions["our " + name] = lambda i, name=name: kernel.run(name, calls[i % 3], dtype)
+    flop = 4 * b * h * s * s * d * (0.5 if causal else 1)
+    return {name: flop / ms / 1e9 for name, ms in take_turns(functions, *((5, 8) if dtype != torch.float32 else (3, 3))).items()}
 
 
-def time_decode(kernel, heads, kv_heads, keys, dim):
-    """One query against many keys: GB/s of K and V read."""
-    q = torch.randn(8, heads, 1, dim, device="cuda", dtype=torch.bfloat16)
-    sets = [[torch.randn(8, kv_heads, keys, dim, device="cuda", dtype=torch.bfloat16) for _ in "kv"] for _ in range(3)]
+def time_decode(kernel, heads, kv_heads, keys, dim, dtype):
+    """One query against many keys. Parts, and name: GB/s of K and V read."""
+    q = torch.randn(8, heads, 1, dim, device="cuda", dtype=dtype)
+    sets = [[torch.randn(8, kv_heads, keys, dim, device="cuda", dtype=dtype) for _ in "kv"] for _ in range(3)]
     out = torch.empty_like(q)
     calls = [kernel.params(q, k, v, out) for k, v in sets]
+    functions = {}
+    for name, backend in BACKENDS:
+        step = pytorch_step(backend, [(q, *each) for each in sets], enable_gqa=heads != kv_heads)
+        if takes(step):
+            functions[name] = step
+    functions["our flash"] = lambda i: kernel.run("flash", calls[i % 3][0], dtype)
     size = 2 * 2 * 8 * kv_heads * keys * dim
-    ours = median_ms(lambda i: kernel.run("flash", calls[i % 3][0], torch.bfloat16))
+    return calls[0][0].splits, {name: size / ms / 1e6 for name, ms in take_turns(functions).items()}
 
-    def step(i):
-        with sdpa_kernel(SDPBackend.FLASH_ATTENTION):
-            F.scaled_dot_product_attention(q, *sets[i % 3], enable_gqa=heads != kv_heads)
-    theirs = median_ms(step)
-    return calls[0][0].splits, size / ours / 1e6, size / theirs / 1e6
+
+def geometric_mean(values):
+    return math.exp(statistics.fmean(math.log(v) for v in values))
+
+
+def print_shapes(kernel, shapes, types):
+    """Prints a table; returns our flash's ratios to cuDNN's by type."""
+    names = ("efficient", "flash", "cudnn", "our efficient", "our flash_sm80", "our flash")
+    print(f"\n{'B,H,S,D':>16} {'':>6} {'type':>5}", *(f"{name:>14}" for name in names),
+          " of: efficient  flash (sm_80)  flash  cudnn")
+    ratios = {}
+    for dtype in types:
+        for shape in shapes:
+            for causal in (True, False):
+                t = time_shape(kernel, shape, causal, dtype)
+                pairs = (("our efficient", "efficient"), ("our flash_sm80", "flash"), ("our flash", "flash"), ("our flash", "cudnn"))
+                over = [t[ours] / t[n] if ours in t and n in t else math.nan for ours, n in pairs]
+                if "our flash" in t:
+                    ratios.setdefault(DTYPE_NAMES[dtype], []).append(over[3])
+                print(f"{','.join(map(str, shape)):>16} {'causal' if causal else 'full':>6} {DTYPE_NAMES[dtype]:>5}",
+                      *(f"{t.get(name, math.nan):14.0f}" for name in names),
+                      f"{over[0]:14.2f} {over[1]:14.2f} {over[2]:6.2f} {over[3]:6.3f}", flush=True)
+    for name, values in ratios.items():
+        print(f"{name}: our flash over cuDNN at least {min(values):.3f}, geometric mean {geometric_mean(values):.3f}, {len(values)} shapes")
 
 
 def main():
@@ -212,6 +261,7 @@ def main():
     parser.add_argument("--problems", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-times", action="store_true")
+    parser.add_argument("--types", default="bf16,f16,f32")
     options = parser.parse_args()
     kernel = Kernel(options.library)
     print(f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}")
@@ -231,19 +281,16 @@ def main():
     if options.no_times:
         return 1 if wrong else 0
 
-    names = ("efficient", "flash", "cudnn", "our efficient", "our flash")
-    print(f"\n{'B,H,S,D':>16} {'':>6} {'dtype':>5}", *(f"{name:>13}" for name in names), " efficient  flash")
-    for dtype in (torch.bfloat16, torch.float16, torch.float32):
-        for shape in SHAPES:
-            for causal in (True, False):
-                t = time_shape(kernel, shape, causal, dtype)
-                ratios = [t[f"our {n}"] / t[n] if n in t else math.nan for n in ("efficient", "flash")]
-                print(f"{','.join(map(str, shape)):>16} {'causal' if causal else 'full':>6} {DTYPE_NAMES[dtype]:>5}",
-                      *(f"{t.get(name, math.nan):13.0f}" for name in names), f"{ratios[0]:10.2f} {ratios[1]:6.2f}", flush=True)
-    print("\none query, batch 8, bf16: heads, kv_heads, keys, head_dim: parts, GB/s of K and V, PyTorch's flash")
-    for heads, kv_heads, keys, dim in ((16, 16, 4096, 64), (32, 8, 4096, 128), (32, 8, 16384, 128), (32, 8, 65536, 128)):
-        parts, ours, theirs = time_decode(kernel, heads, kv_heads, keys, dim)
-        print(f"{heads:>4} {kv_heads:>4} {keys:>6} {dim:>4}: {parts:>3} parts {ours:6.0f} {theirs:6.0f}  {ours / theirs:.2f}x")
+    types = [dtype for dtype, name in DTYPE_NAMES.items() if name in options.types.split(",")]
+    half = [dtype for dtype in types if dtype != torch.float32]
+    print_shapes(kernel, SHAPES, types)
+    print_shapes(kernel, ODD_SHAPES, half)
+    print("\none query, batch 8: heads, kv_heads, keys, head_dim, type: parts, GB/s of K and V, our flash over each")
+    for dtype in half:
+        for heads, kv_heads, keys, dim in DECODING:
+            parts, t = time_decode(kernel, heads, kv_heads, keys, dim, dtype)
+            others = "  ".join(f"{name} {rate:5.0f} ({t['our flash'] / rate:5.2f}x)" for name, rate in t.items() if name != "our flash")
+            print(f"{heads:>4} {kv_heads:>4} {keys:>6} {dim:>4} {DTYPE_NAMES[dtype]:>5}: {parts:>3} parts {t['our flash']:6.0f}  {others}", flush=True)
     return 1 if wrong else 0
 
 

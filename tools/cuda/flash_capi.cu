@@ -7,6 +7,35 @@
 
 namespace sm80 = hunch::attention::sm80;
 
+namespace {
+
+// What blocks of one launch leave for each other: kept from call to call, so for one stream and thread at a
+// time.
+int lend(sm80::AttentionParams& params, const sm80::Launch& launch) {
+  static float* workspace = nullptr;
+  static int64_t floats = 0;
+  static unsigned* counters = nullptr;
+  if (counters == nullptr) {
+    if (const int error = cudaMalloc(&counters, sm80::kCounters * sizeof(unsigned)); error != cudaSuccess)
+      return error;
+    cudaMemset(counters, 0, sm80::kCounters * sizeof(unsigned));
+  }
+  if (launch.workspace_floats > floats) {
+    cudaDeviceSynchronize();
+    cudaFree(workspace);
+    floats = 0;
+    if (const int error = cudaMalloc(&workspace, launch.workspace_floats * sizeof(float));
+        error != cudaSuccess)
+      return error;
+    floats = launch.workspace_floats;
+  }
+  params.partial_out = workspace;
+  params.counters = counters;
+  return cudaSuccess;
+}
+
+}  // namespace
+
 extern "C" {
 
 // sizeof(AttentionParams): the caller's layout must agree.
@@ -16,18 +45,26 @@ int hunch_flash_splits(const sm80::AttentionParams* params, int multiprocessors)
   return sm80::flash_splits(*params, multiprocessors);
 }
 
-// element_type: 0 f16, 1 bf16. Returns a cudaError_t.
-int hunch_flash_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
+// element_type: 0 f16, 1 bf16. Returns a cudaError_t. This one takes the sm_80 kernel on every GPU.
+int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
   const auto type = static_cast<sm80::ElementType>(element_type);
-  if (hunch::attention::sm90::flash_takes(*params, type)) {
-    const sm80::Launch hopper = hunch::attention::sm90::flash_forward(*params, type);
-    return hopper.run(*params, hopper, stream);
-  }
   const sm80::Launch forward = sm80::flash_forward(*params, type);
   const int error = forward.run(*params, forward, stream);
   if (error != cudaSuccess || params->splits == 1) return error;
   const sm80::Launch combine = sm80::flash_combine(*params, type);
   return combine.run(*params, combine, stream);
+}
+
+// As the dispatcher does: the Hopper kernel where it takes the call.
+int hunch_flash_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
+  sm80::AttentionParams own = *params;
+  own.splits = 1;
+  if (const auto hopper =
+          hunch::attention::sm90::flash_forward(own, static_cast<sm80::ElementType>(element_type))) {
+    if (const int error = lend(own, *hopper); error != cudaSuccess) return error;
+    return hopper->run(own, *hopper, stream);
+  }
+  return hunch_flash_sm80_forward(params, element_type, stream);
 }
 
 // element_type: 0 f16, 1 bf16, 2 f32. Returns a cudaError_t.

@@ -1,13 +1,14 @@
 // Which instance of the Hopper kernel a call takes, its tensor maps, its schedule, and its launch.
 //
 // Tile shapes by measurement (ladder in flash_sm90.cuh), rows x keys: head_dim to 64: 192 x 128; to 128: 128
-// x 176, causal ones to 4,096 keys 128 x 128 with two places for queries; to 256: 128 x 80.
+// x 176, to 4,096 keys 128 x 128 with two places for queries; to 256: 128 x 80.
 #include "hunch/attention/flash/flash_sm90.h"
 
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <array>
+#include <memory>
+#include <optional>
 #include <type_traits>
 
 #include "hunch/attention/flash/flash_sm90.cuh"
@@ -77,72 +78,54 @@ int attribute(cudaDeviceAttr which) {
   return value;
 }
 
-template <class Shape>
-Schedule schedule_of(const AttentionParams& p) {
-  Schedule schedule = {};
-  schedule.row_tiles = (p.length + Shape::kRows - 1) / Shape::kRows;
-  schedule.tiles = p.batch * p.heads * schedule.row_tiles;
-  return schedule;
-}
+// What the kernel takes beside the parameters.
+struct Extra {
+  Maps maps;
+  Schedule schedule;
+};
 
 template <class Shape>
-Launch make(const AttentionParams& p, std::string_view name) {
-  struct Known {
-    bool done = false;
-    int registers = 0;
-  };
-  static thread_local std::array<Known, 64> devices;  // by ordinal
-  Known& known = devices[static_cast<std::size_t>(sm80::current_device()) % devices.size()];
-  auto* const kernel = flash_forward_kernel<Shape>;
-  if (!known.done) {
-    cudaFuncAttributes attributes = {};
-    known.done = cudaFuncGetAttributes(&attributes, kernel) == cudaSuccess &&
-                 cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                      Shape::kSharedBytes) == cudaSuccess;
-    known.registers = attributes.numRegs;
-  }
-  Launch launch;
-  launch.name = name;
-  launch.blocks = std::min(schedule_of<Shape>(p).tiles, attribute(cudaDevAttrMultiProcessorCount));
-  launch.threads = Shape::kThreads;
-  launch.registers = known.registers;
-  launch.shared_bytes = Shape::kSharedBytes;
-  launch.dynamic_bytes = Shape::kSharedBytes;
+std::optional<Launch> make(const AttentionParams& p, std::string_view name) {
+  constexpr auto kType = std::is_same_v<typename Shape::T, __half> ? ElementType::f16 : ElementType::bf16;
+  const auto extra = std::make_shared<Extra>();
+  if (!make_maps(extra->maps, p, kType, Shape::kRows, Shape::kKeys)) return std::nullopt;
+  const int multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+  extra->schedule = make_schedule(p, Shape::kSize, Shape::kConsumers, multiprocessors);
+  const bool shares = extra->schedule.shared > 0;
+  const int blocks = blocks_of(extra->schedule, multiprocessors);
+  Launch launch =
+      sm80::describe_launch<flash_forward_kernel<Shape>>(name, blocks, Shape::kThreads, Shape::kSharedBytes);
+  launch.needs_counters = shares || extra->schedule.dealt != 0;
+  if (shares) launch.workspace_floats = int64_t{2} * blocks * Shape::kConsumers * Shape::kPartFloats;
+  launch.extra = extra;
   launch.run = [](const AttentionParams& params, const Launch& self, void* stream) -> int {
-    constexpr auto kType = std::is_same_v<typename Shape::T, __half> ? ElementType::f16 : ElementType::bf16;
-    Maps maps;
-    if (!make_maps(maps, params, kType, Shape::kRows, Shape::kKeys)) return cudaErrorInvalidValue;
-    const Schedule schedule = schedule_of<Shape>(params);
+    const auto& own = *static_cast<const Extra*>(self.extra.get());
     flash_forward_kernel<Shape><<<static_cast<unsigned>(self.blocks), Shape::kThreads, Shape::kSharedBytes,
-                                  static_cast<cudaStream_t>(stream)>>>(params, maps, schedule);
+                                  static_cast<cudaStream_t>(stream)>>>(params, own.maps, own.schedule);
     return cudaGetLastError();
   };
   return launch;
 }
 
 template <class T>
-Launch pick(const AttentionParams& p, std::string_view name) {
+std::optional<Launch> pick(const AttentionParams& p, std::string_view name) {
   const int dim = std::max(p.head_dim, p.value_dim);
   if (dim <= 64) return make<Shape90<T, 64, 192, 128, 2, 2>>(p, name);
   if (dim <= 128)
-    return p.causal && p.kv_length <= 4096 ? make<Shape90<T, 128, 128, 128, 2, 2>>(p, name)
-                                           : make<Shape90<T, 128, 128, 176, 2, 1>>(p, name);
+    return p.kv_length <= 4096 ? make<Shape90<T, 128, 128, 128, 2, 2>>(p, name)
+                               : make<Shape90<T, 128, 128, 176, 2, 1>>(p, name);
   return make<Shape90<T, 256, 128, 80, 2, 1>>(p, name);
 }
 
 }  // namespace
 
-bool flash_takes(const AttentionParams& p, ElementType type) {
+std::optional<Launch> flash_forward(const AttentionParams& p, ElementType type) {
   if (type == ElementType::f32 || p.mask != nullptr || p.splits > 1 || !(p.scale > 0.0f) || !p.aligned)
-    return false;
-  if (p.kv_length == 0 || p.length < 64 || std::max(p.head_dim, p.value_dim) > 256) return false;
-  if (int64_t{p.batch} * p.heads * p.length > (int64_t{1} << 36)) return false;
-  if (attribute(cudaDevAttrComputeCapabilityMajor) != 9) return false;
-  Maps maps;
-  return make_maps(maps, p, type, 64, 64);
-}
-
-Launch flash_forward(const AttentionParams& p, ElementType type) {
+    return std::nullopt;
+  if (p.kv_length == 0 || p.length < 64 || std::max(p.head_dim, p.value_dim) > 256) return std::nullopt;
+  if (int64_t{p.batch} * p.heads * p.length > (int64_t{1} << 36)) return std::nullopt;
+  // Without sm_90a among the architectures of the build, the kernel is an empty one.
+  if (HUNCH_HAS_SM90A == 0 || attribute(cudaDevAttrComputeCapabilityMajor) != 9) return std::nullopt;
   return type == ElementType::bf16
              ? pick<__nv_bfloat16>(p, "hunch::attention::sm90::flash_forward_kernel<bf16>")
              : pick<__half>(p, "hunch::attention::sm90::flash_forward_kernel<f16>");

@@ -34,6 +34,15 @@ __device__ __forceinline__ void barrier_wait(uint32_t barrier, int parity) {
       : "memory");
 }
 
+__device__ __forceinline__ void store_shared(uint32_t address, int value) {
+  asm volatile("st.shared.s32 [%0], %1;" ::"r"(address), "r"(value) : "memory");
+}
+__device__ __forceinline__ int load_shared(uint32_t address) {
+  int value;
+  asm volatile("ld.shared.s32 %0, [%1];" : "=r"(value) : "r"(address) : "memory");
+  return value;
+}
+
 // A box of a tensor of [batch, head, row, column] from device memory to shared memory; counts its bytes on
 // `barrier`. What lies outside of the tensor comes as zeros.
 __device__ __forceinline__ void load_box(uint32_t target, const CUtensorMap* map, uint32_t barrier,

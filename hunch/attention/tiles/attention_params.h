@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 
 namespace hunch::attention::sm80 {
@@ -32,6 +33,8 @@ struct AttentionParams {
   int splits;
   float* partial_out;  // [splits, batch, heads, length, value_dim]
   float* partial_lse;  // [splits, batch, heads, length]
+  // For kernels that share tiles among blocks (then partial_out is theirs): zeros, which they leave as zeros.
+  unsigned* counters;  // kCounters
 };
 
 // One kernel, ready to launch. Its numbers are those of the compiled kernel on the current device.
@@ -42,10 +45,14 @@ struct Launch {
   int registers = 0;         // per thread
   int64_t shared_bytes = 0;  // per block, static and dynamic
   int dynamic_bytes = 0;
+  int64_t workspace_floats = 0;       // where more than 0, the caller sets partial_out to so many
+  bool needs_counters = false;        // the caller sets counters
+  std::shared_ptr<const void> extra;  // what the kernel takes beside the parameters, if anything
   // Enqueues it on `stream`, a cudaStream_t. Returns a cudaError_t.
   int (*run)(const AttentionParams& params, const Launch& launch, void* stream) = nullptr;
 };
 
 inline constexpr int64_t kMaxBlocks = INT32_MAX;
+inline constexpr int kCounters = 8192;
 
 }  // namespace hunch::attention::sm80

@@ -1,5 +1,5 @@
 // From a compiled attention kernel to a Launch: its registers and memory, asked for once a device, and the
-// call that enqueues it. Every kernel takes AttentionParams by value and nothing else.
+// call that enqueues it.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -24,8 +24,9 @@ inline int shared_limit() {
   return bytes;
 }
 
-template <void (*kKernel)(AttentionParams)>
-Launch make_launch(std::string_view name, int64_t blocks, int threads, int dynamic_bytes) {
+// A launch of `kKernel` but for `run`. Allows it `dynamic_bytes`, the same at every call.
+template <auto kKernel>
+Launch describe_launch(std::string_view name, int64_t blocks, int threads, int dynamic_bytes) {
   struct Known {
     std::atomic<bool> done{false};
     int registers = 0;
@@ -50,6 +51,13 @@ Launch make_launch(std::string_view name, int64_t blocks, int threads, int dynam
   launch.registers = known.registers;
   launch.shared_bytes = known.static_bytes + dynamic_bytes;
   launch.dynamic_bytes = dynamic_bytes;
+  return launch;
+}
+
+// Of a kernel that takes AttentionParams by value and nothing else.
+template <void (*kKernel)(AttentionParams)>
+Launch make_launch(std::string_view name, int64_t blocks, int threads, int dynamic_bytes) {
+  Launch launch = describe_launch<kKernel>(name, blocks, threads, dynamic_bytes);
   launch.run = [](const AttentionParams& params, const Launch& self, void* stream) -> int {
     if (self.blocks > kMaxBlocks) return cudaErrorInvalidConfiguration;
     AttentionParams copy = params;
