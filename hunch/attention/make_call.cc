@@ -61,7 +61,9 @@ Call make_call(tensor::Device& device, const Problem& problem, uint64_t seed) {
   call.is_causal = p.mask == MaskKind::causal;
   if (p.mask == MaskKind::boolean || p.mask == MaskKind::floating)
     call.mask = random_mask(device, p, generator(seed, 3));
+  call.window = p.window;
   call.scale = p.scale;
+  call.softcap = p.softcap;
   call.enable_gqa = p.heads != p.kv_heads;
   return call;
 }

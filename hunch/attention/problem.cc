@@ -101,7 +101,9 @@ std::string Problem::text() const {
                       : mask == MaskKind::causal  ? "causal"
                       : mask == MaskKind::boolean ? "bool mask"
                                                   : "float mask");
+  if (window) text += fmt::format(", window {}", *window);
   if (scale) text += fmt::format(", scale {:g}", *scale);
+  if (softcap) text += fmt::format(", softcap {:g}", *softcap);
   return text;
 }
 
@@ -112,6 +114,10 @@ double Problem::flops() const {
   if (mask == MaskKind::causal) {
     // By area, not by counting the diagonal: half of the square, as the field counts; rows below it see all.
     pairs = rows <= columns ? rows * rows / 2 : columns * columns / 2 + (rows - columns) * columns;
+    if (window) {  // what it hides of that: the same triangle, that much further down
+      const double hiding = std::max(0.0, rows - static_cast<double>(*window));
+      pairs -= hiding <= columns ? hiding * hiding / 2 : columns * columns / 2 + (hiding - columns) * columns;
+    }
   }
   return 4.0 * static_cast<double>(batch) * static_cast<double>(heads) * pairs *
          static_cast<double>(head_dim);
@@ -162,6 +168,9 @@ base::Status validate(const Problem& problem) {
   if (problem.scale && !std::isfinite(*problem.scale))
     return base::fail(ErrorCode::usage, fmt::format("scale {} is not finite", *problem.scale),
                       "a finite scale");
+  if (problem.window && problem.mask != MaskKind::causal)
+    return base::fail(ErrorCode::usage, "a window without a causal mask", "a causal mask, or no window");
+  HUNCH_RETURN_IF_ERROR(check_extras(problem.window, problem.softcap));
   const auto& p = problem;
   HUNCH_RETURN_IF_ERROR(check_bytes("query", dense_bytes({p.batch, p.heads, p.length, p.head_dim}, p.dtype)));
   HUNCH_RETURN_IF_ERROR(

@@ -25,12 +25,14 @@ struct Problem {
   int64_t head_dim = 1;
   tensor::DType dtype = tensor::DType::bf16;
   MaskKind mask = MaskKind::causal;
-  std::optional<double> scale;  // 1/sqrt(head_dim) where not given
+  std::optional<double> scale;    // 1/sqrt(head_dim) where not given
+  std::optional<int64_t> window;  // with a causal mask: as in Call
+  std::optional<double> softcap;  // as in Call
 
   std::string text()
       const;  // "8 x 16 x 1024 x 64, bf16, causal"; says kv_heads and kv_length where they differ
   // 4 * batch * heads * (attended pairs) * head_dim: the two products; half of all pairs when causal and
-  // square.
+  // square; a window's pairs where there is one.
   double flops() const;
 };
 
@@ -54,7 +56,11 @@ struct Call {
   std::optional<tensor::Tensor> mask;  // broadcastable to [batch, heads, length, kv_length]; bool: true
                                        // attends; f32, bf16 or f16: added to the scaled scores
   bool is_causal = false;              // top-left: query i attends to keys 0..i; not together with mask
+  std::optional<int64_t> window;       // sliding window, only with is_causal: query i attends to the last
+                                       // `window` of its keys, i - window + 1..i; at least 1
   std::optional<double> scale;         // 1/sqrt(head_dim) where not given; 0 and negative are valid
+  std::optional<double> softcap;       // scaled scores become softcap * tanh(score / softcap) before a mask
+                                       // is added; positive
   bool enable_gqa = false;             // kv_heads may divide heads
   bool want_lse = false;  // also return log-sum-exp [batch, heads, length], f32, -inf for empty rows
 
@@ -65,6 +71,9 @@ struct Output {
   tensor::Tensor out;
   std::optional<tensor::Tensor> lse;
 };
+
+// A window and a softcap, where given, in range.
+base::Status check_extras(std::optional<int64_t> window, std::optional<double> softcap);
 
 // Shape, dtype and device errors that no backend can accept, in the field's words; ok otherwise.
 base::Status validate(const Call& call);

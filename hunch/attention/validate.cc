@@ -108,6 +108,16 @@ double Call::effective_scale() const {
   return scale ? *scale : 1.0 / std::sqrt(static_cast<double>(query.size(3)));
 }
 
+base::Status check_extras(std::optional<int64_t> window, std::optional<double> softcap) {
+  if (window && *window < 1) {
+    return base::fail(ErrorCode::usage, fmt::format("a window of {} keys", *window),
+                      "at least 1, which is a query's own key");
+  }
+  if (softcap && !(std::isfinite(*softcap) && *softcap > 0))
+    return base::fail(ErrorCode::usage, fmt::format("softcap {}", *softcap), "a finite number above 0");
+  return {};
+}
+
 base::Status validate(const Call& call) {
   HUNCH_RETURN_IF_ERROR(check_tensor("query", call.query));
   HUNCH_RETURN_IF_ERROR(check_tensor("key", call.key));
@@ -136,7 +146,10 @@ base::Status validate(const Call& call) {
   HUNCH_RETURN_IF_ERROR(check_mask(call));
   if (call.scale && !std::isfinite(*call.scale))
     return base::fail(ErrorCode::usage, fmt::format("scale {} is not finite", *call.scale), "a finite scale");
-  return {};
+  if (call.window && !call.is_causal)
+    return base::fail(ErrorCode::usage, "a window without is_causal",
+                      "is_causal, or the window written into a mask");
+  return check_extras(call.window, call.softcap);
 }
 
 }  // namespace hunch::attention

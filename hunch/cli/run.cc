@@ -63,6 +63,8 @@ std::vector<std::pair<std::string, std::string>> problem_fields(const attention:
           {"head_dim", number(problem.head_dim)},
           {"dtype", report::json::quoted(tensor::name_of(problem.dtype))},
           {"mask", report::json::quoted(attention::name_of(problem.mask))},
+          {"window", problem.window ? number(*problem.window) : "null"},
+          {"softcap", problem.softcap ? fmt::format("{}", *problem.softcap) : "null"},
           {"scale", fmt::format("{}", scale)}};
 }
 

@@ -26,14 +26,16 @@ using base::Status;
 constexpr std::string_view kDefaultProblem = "1x8x512x64";
 constexpr std::string_view kDefaultCudaProblem = "8x16x1024x64";
 
-constexpr std::array<Option, 13> kOptions = {{
+constexpr std::array<Option, 15> kOptions = {{
     {"--problem", "-p", "SIZES", "batch x heads x length x head_dim (1x8x512x64; on a GPU 8x16x1024x64)",
      false},
     {"--kv-heads", "", "COUNT", "key and value heads; divides the heads", false},
     {"--kv-length", "", "LENGTH", "length of key and value", false},
     {"--dtype", "", "TYPE", "f32, bf16 (default) or f16", false},
     {"--mask", "", "KIND", "none, causal (default, top-left), bool or float", false},
+    {"--window", "", "KEYS", "causal: each query sees the last so many of its keys only", false},
     {"--scale", "", "NUMBER", "of the scores (1/sqrt(head_dim)); 0 and negative too", false},
+    {"--softcap", "", "NUMBER", "scores become NUMBER * tanh(score / NUMBER)", false},
     {"--variant", "-v", "NAMES", "only these, separated by commas; repeats", true},
     {"--steps", "", "W,U,A", "steps to wait, warm up and record (1,1,3)", false},
     {"--threads", "-t", "COUNT", "threads of the CPU device (all that this process may use)", false},
@@ -71,6 +73,15 @@ Result<attention::Problem> problem_of(const Arguments& arguments, bool on_gpu) {
     if (!mask)
       return fail(ErrorCode::usage, fmt::format("--mask {}: unknown", *text), "none, causal, bool or float");
     problem.mask = *mask;
+  }
+  if (arguments.text("--window")) {
+    HUNCH_ASSIGN(problem.window, arguments.integer("--window", 1, 1, kMost));
+  }
+  if (const auto text = arguments.text("--softcap")) {
+    problem.softcap = base::parse_double(base::trim(*text));
+    if (!problem.softcap || !std::isfinite(*problem.softcap) || *problem.softcap <= 0)
+      return fail(ErrorCode::usage, fmt::format("--softcap {}: expected a number above 0", *text),
+                  "--softcap 50");
   }
   if (const auto text = arguments.text("--scale")) {
     const auto scale = base::parse_double(base::trim(*text));

@@ -58,6 +58,7 @@ class CaseMaker {
     call.enable_gqa = kv_heads_ != heads_;
     choose_scale();
     choose_mask();
+    choose_extras();
     call.want_lse = chance(0.5);
     case_.text = text_;
     return std::move(case_);
@@ -146,6 +147,18 @@ class CaseMaker {
       default:
         make_mask(chance(0.6) ? dtype_ : pick<DType>({DType::f32, DType::bf16, DType::f16}));
         break;
+    }
+  }
+
+  // What only FlashAttention has; rarely, as every other backend refuses it.
+  void choose_extras() {
+    if (case_.call.is_causal && chance(0.3)) {
+      case_.call.window = chance(0.2) ? pick<int64_t>({1, 2, 5000}) : between(1, 200);
+      text_ += fmt::format(", window {}", *case_.call.window);
+    }
+    if (chance(0.1)) {
+      case_.call.softcap = pick<double>({0.5, 5.0, 30.0, 50.0});
+      text_ += fmt::format(", softcap {}", *case_.call.softcap);
     }
   }
 

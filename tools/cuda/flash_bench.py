@@ -37,7 +37,7 @@ class Params(C.Structure):  # AttentionParams of tiles/attention_params.h
                 + [("mask", C.c_void_p), ("mask_type", C.c_int)]
                 + [(f"mask_{d}", C.c_int64) for d in ("batch", "head", "row", "column")]
                 + [(n, C.c_int) for n in ("batch", "heads", "kv_heads", "length", "kv_length", "head_dim", "value_dim")]
-                + [("scale", C.c_float)] + [(n, C.c_int) for n in ("causal", "aligned", "splits")]
+                + [("scale", C.c_float)] + [("causal", C.c_int), ("window", C.c_int), ("softcap", C.c_float), ("aligned", C.c_int), ("splits", C.c_int)]
                 + [("partial_out", C.c_void_p), ("partial_lse", C.c_void_p), ("counters", C.c_void_p)])
 
 
@@ -48,7 +48,8 @@ class Kernel:
         assert size == C.sizeof(Params), f"AttentionParams has {size} bytes there and {C.sizeof(Params)} here"
         self.multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
 
-    def params(self, q, k, v, out, lse=None, mask=None, causal=False, scale=None, splits=None):
+    def params(self, q, k, v, out, lse=None, mask=None, causal=False, scale=None, splits=None,
+               window=0, softcap=0.0):
         p = Params()
         for name, tensor in zip("qkvo", (q, k, v, out)):
             setattr(p, "out" if name == "o" else name, tensor.data_ptr())
@@ -62,7 +63,7 @@ class Kernel:
         p.batch, p.heads, p.length, p.head_dim = q.shape
         p.kv_heads, p.kv_length, p.value_dim = k.shape[1], k.shape[2], v.shape[3]
         p.scale = 1 / math.sqrt(q.shape[3]) if scale is None else scale
-        p.causal = int(causal)
+        p.causal, p.window, p.softcap = int(causal), window, softcap
         p.aligned = int(all(
             t.data_ptr() % 16 == 0 and all(s * t.element_size() % 16 == 0 for s in (t.shape[3], *t.stride()[:3]))
             for t in (q, k, v, out)))
@@ -80,13 +81,16 @@ class Kernel:
         assert error == 0, f"the launch failed with CUDA error {error}"
 
 
-def plain(q, k, v, mask, causal, scale):
+def plain(q, k, v, mask, causal, scale, window=0, softcap=0.0):
     """Attention step by step in the dtype of q; LSE beside it."""
     group = q.shape[1] // k.shape[1]
     k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
     s = (q @ k.transpose(-1, -2)) * scale
+    if softcap:
+        s = torch.tanh(s / softcap) * softcap
     if causal:
-        s = s.masked_fill(~torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril(), -math.inf)
+        seen = torch.ones(q.shape[2], k.shape[2], dtype=torch.bool, device=q.device).tril()
+        s = s.masked_fill(~(seen.triu(1 - window) if window else seen), -math.inf)
     if mask is not None:
         s = s.masked_fill(~mask, -math.inf) if mask.dtype == torch.bool else (s + mask.to(s.dtype))
     return torch.softmax(s, -1).nan_to_num(0.0) @ v, torch.logsumexp(s, -1)
@@ -114,7 +118,8 @@ def random_problem(rng):
             "backend": rng.choice(["flash", "flash", "flash_sm80", "efficient", "efficient"]),
             "dtype": rng.choice([torch.bfloat16, torch.float16, torch.float32]), "layout": rng.choice(["bhsd", "bshd"]),
             "mask": rng.choice(["none", "none", "causal", "bool", "rows", "f32", "own"]),
-            "scale": rng.choice([None, None, None, 0.0, -0.1, 0.5]), "splits": rng.choice([None, None, 1, 2, 5])}
+            "scale": rng.choice([None, None, None, 0.0, -0.1, 0.5]), "splits": rng.choice([None, None, 1, 2, 5]),
+            "window": rng.choice([0, 0, 1, rng.randint(1, 100), rng.randint(1, 600)]), "softcap": rng.choice([0.0] * 6 + [5.0, 30.0])}
 
 
 def judge(kernel, problem):
@@ -136,11 +141,13 @@ def judge(kernel, problem):
     elif r["mask"] == "own":
         mask = torch.randn(pairs, device="cuda").to(r["dtype"])
     scale = 1 / math.sqrt(r["head_dim"]) if r["scale"] is None else r["scale"]
+    extras = {"window": r["window"] if causal and r["backend"] != "efficient" else 0,
+              "softcap": r["softcap"] if r["backend"] != "efficient" else 0.0}
     outs = []
     for _ in range(2):
         out = torch.full((*q.shape[:3], r["value_dim"]), math.nan, device="cuda", dtype=r["dtype"])
         lse = torch.full(q.shape[:3], math.nan, device="cuda")
-        params, keep = kernel.params(q, k, v, out, lse, mask, causal, scale, 1 if causal or r["backend"] == "efficient" else r["splits"])
+        params, keep = kernel.params(q, k, v, out, lse, mask, causal, scale, 1 if causal or r["backend"] == "efficient" else r["splits"], **extras)
         kernel.run(r["backend"], params, r["dtype"])
         torch.cuda.synchronize()
         outs.append((out, lse))
@@ -148,8 +155,8 @@ def judge(kernel, problem):
     (out, lse), again = outs
     if not (torch.equal(out.view(torch.uint8), again[0].view(torch.uint8)) and torch.equal(lse, again[1])):
         return math.inf
-    true, true_lse = plain(q.double(), k.double(), v.double(), mask.double() if mask is not None and mask.dtype != torch.bool else mask, causal, scale)
-    bound = 2 * (plain(q, k, v, mask, causal, scale)[0].double() - true).abs().max().item() + 1e-5
+    true, true_lse = plain(q.double(), k.double(), v.double(), mask.double() if mask is not None and mask.dtype != torch.bool else mask, causal, scale, **extras)
+    bound = 2 * (plain(q, k, v, mask, causal, scale, **extras)[0].double() - true).abs().max().item() + 1e-5
     empty = true_lse == -math.inf
     if not torch.equal(lse == -math.inf, empty) or bool((out[empty] != 0).any()):
         return math.inf

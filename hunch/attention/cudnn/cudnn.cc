@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include "hunch/attention/cudnn/cudnn_cuda.h"
+#include "hunch/attention/extras.h"
 #include "hunch/attention/tiles/cuda_call.h"
 #include "hunch/base/check.h"
 #include "hunch/base/probe.h"
@@ -62,6 +63,7 @@ std::vector<std::string> CudnnBackend::refusals(const Call& call) const {
   if (call.value.size(3) != call.query.size(3))
     check_head_dim("value's head_dim", call.value.size(3), reasons);
   tiles::add_row_refusals(call, reasons);
+  add_extra_refusals(call, reasons);
   if (call.query.numel() == 0) reasons.emplace_back("the query is empty");
   if (call.key.size(2) == 0) reasons.emplace_back("there are no keys");
   if (call.mask && call.mask->dtype() != DType::boolean && call.mask->dtype() != call.query.dtype()) {

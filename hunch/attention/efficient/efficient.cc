@@ -5,6 +5,7 @@
 
 #include "hunch/attention/efficient/efficient_cpu.h"
 #include "hunch/attention/efficient/efficient_cuda.h"
+#include "hunch/attention/extras.h"
 #include "hunch/attention/tiles/cuda_call.h"
 #include "hunch/attention/tiles/describe.h"
 #include "hunch/base/check.h"
@@ -28,9 +29,11 @@ std::string_view kernel_name(tensor::DType dtype) {
 }  // namespace
 
 std::vector<std::string> EfficientBackend::refusals(const Call& call) const {
-  if (call.query.device().info().kind == tensor::DeviceKind::cuda)
-    return tiles::cuda_refusals(call, {.max_head_dim = kMaxCudaHeadDim, .takes_f32 = true});
-  return tiles::refusals(call, kMaxHeadDim);
+  auto reasons = call.query.device().info().kind == tensor::DeviceKind::cuda
+                     ? tiles::cuda_refusals(call, {.max_head_dim = kMaxCudaHeadDim, .takes_f32 = true})
+                     : tiles::refusals(call, kMaxHeadDim);
+  add_extra_refusals(call, reasons);
+  return reasons;
 }
 
 Output EfficientBackend::forward(const Prepared& prepared) const {

@@ -148,6 +148,10 @@ HWY_NOINLINE void Values(const float* weights, int64_t ld, const Element* value,
 inline void MaskRow(const tiles::FusedProblem& problem, const simd::Panel& panel, int lane, int64_t first,
                     int64_t keys, float* scores) {
   const int64_t row = panel.first_row + lane;
+  if (problem.softcap > 0) {  // rows are padded to whole vectors, and what stands behind `keys` is not read
+    simd::CapScores(scores, Padded(keys) / kLanes, kLanes, 1,
+                    static_cast<float>(problem.softcap * 1.4426950408889634));
+  }
   if (problem.mask.data != nullptr) {
     const tiles::MaskView& mask = problem.mask;
     const int64_t head = panel.kv_head * problem.group() + row % problem.group();
@@ -167,6 +171,10 @@ inline void MaskRow(const tiles::FusedProblem& problem, const simd::Panel& panel
   if (problem.causal) {
     const int64_t seen = std::clamp<int64_t>(panel.positions[lane] + 1 - first, 0, keys);
     std::fill(scores + seen, scores + keys, simd::kNegativeInfinity);
+    if (problem.window > 0) {
+      const int64_t unseen = std::clamp<int64_t>(panel.positions[lane] + 1 - problem.window - first, 0, keys);
+      std::fill(scores, scores + unseen, simd::kNegativeInfinity);
+    }
   }
 }
 

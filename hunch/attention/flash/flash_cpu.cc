@@ -110,6 +110,15 @@ Place PlaceItem(const FusedProblem& problem, const FlashPlan& plan, int64_t item
   return place;
 }
 
+// The first key that any row of the panel sees through its window; may be negative.
+int64_t FirstSeen(const FusedProblem& problem, const Panel& panel) {
+  return panel.min_position + 1 - problem.window;
+}
+
+float CapInLog2(const FusedProblem& problem) {
+  return static_cast<float>(problem.softcap * 1.4426950408889634);
+}
+
 // Takes `count` panels of one key head through keys [begin, end): the walk of FlashAttention.
 void WalkKeys(const FusedProblem& problem, const Panel* panels, int64_t count, int64_t begin, int64_t end,
               int64_t key_tile, const Scratch& scratch) {
@@ -135,10 +144,15 @@ void WalkKeys(const FusedProblem& problem, const Panel* panels, int64_t count, i
     for (int64_t i = 0; i < count; ++i) {
       const Panel& panel = panels[i];
       if (problem.causal && panel.max_position < first) continue;
+      if (problem.window > 0 && first + tile <= FirstSeen(problem, panel)) continue;
       const int64_t keys = problem.causal ? std::min(tile, panel.max_position + 1 - first) : tile;
       std::copy_n(panel.maxima, kPanelRows, panel.before);
       simd::Scores(panel, key.rows, key.stride, keys, problem.head_dim, scratch.scores);
       bool masked = false;
+      if (problem.softcap > 0) {
+        simd::CapScores(scratch.scores, keys, kPanelRows, panel.vectors, CapInLog2(problem));
+        masked = true;
+      }
       if (problem.mask.data != nullptr) {
         simd::ApplyMask(problem, panel, first, keys, scratch.mask, scratch.scores);
         masked = true;
@@ -147,6 +161,12 @@ void WalkKeys(const FusedProblem& problem, const Panel* panels, int64_t count, i
         const int64_t clear = std::max<int64_t>(0, panel.min_position + 1 - first);  // keys that all rows see
         simd::MaskCausal(scratch.scores + clear * kPanelRows, first + clear, keys - clear, kPanelRows,
                          panel.vectors, panel.positions);
+        masked = true;
+      }
+      if (problem.window > 0 && first <= panel.max_position - problem.window) {
+        const int64_t last = std::min(keys, panel.max_position - problem.window + 1 - first);
+        simd::MaskWindow(scratch.scores, first, last, kPanelRows, panel.vectors, panel.positions,
+                         problem.window);
         masked = true;
       }
       if (masked) simd::RenewMaxima(panel, scratch.scores, keys);
@@ -180,8 +200,13 @@ void FlashItem(const FusedProblem& problem, const FlashPlan& plan, float* worksp
     simd::StartPanel(problem, place.batch, place.kv_head, first_row, rows, scratch.row, panels[i]);
     end = std::max(end, problem.causal ? panels[i].max_position + 1 : problem.kv_length);
   }
-  const int64_t begin = place.split * plan.split_keys;
-  end = std::min({end, problem.kv_length, plan.splits == 1 ? problem.kv_length : begin + plan.split_keys});
+  int64_t begin = place.split * plan.split_keys;
+  if (problem.window > 0) {  // whole tiles that even the first query has left behind
+    const int64_t unseen = FirstSeen(problem, panels[0]) - begin;
+    if (unseen > 0) begin += unseen / plan.key_tile * plan.key_tile;
+  }
+  end = std::min(
+      {end, problem.kv_length, plan.splits == 1 ? problem.kv_length : (place.split + 1) * plan.split_keys});
 
   if (problem.rows() <= few::kFewRows) {
     few::WalkFewRows(problem, panels[0], begin, end, plan.key_tile, scratch.few, scratch.key, scratch.value);

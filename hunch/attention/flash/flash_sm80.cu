@@ -3,8 +3,8 @@
 // Shapes by measurement on one H200 (ladder in flash_sm80.cuh): head_dim to 64: 128 rows x 96 keys, and 64 x
 // 64 for short causal ones, where small tiles waste less above the diagonal; to 128: 128 x 64 with one stage;
 // to 256: 128 x 80 with one stage on devices with the shared memory for it, 64 x 32 on those without (sm_86,
-// sm_89). Masks and scales that are not positive take the general kernel; few queries that share key heads,
-// or split keys, the packed one.
+// sm_89). Masks, windows, capped scores and scales that are not positive take the general kernel; few queries
+// that share key heads, or split keys, the packed one.
 #include "hunch/attention/flash/flash_sm80.h"
 
 #include <algorithm>
@@ -17,7 +17,9 @@ namespace {
 
 constexpr int kPackedRows = 64;  // rows a block of every packed instance
 
-bool is_general(const AttentionParams& p) { return p.mask != nullptr || !(p.scale > 0.0f); }
+bool is_general(const AttentionParams& p) {
+  return p.mask != nullptr || !(p.scale > 0.0f) || p.window > 0 || p.softcap > 0.0f;
+}
 
 // Queries of one head that fill at most half a tile, in heads that share their keys.
 bool is_packed(const AttentionParams& p) {

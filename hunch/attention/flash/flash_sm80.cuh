@@ -133,6 +133,10 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     tile_begin = min(split * share, tile_end);
     tile_end = min(tile_begin + share, tile_end);
   }
+  // A window leaves key tiles out at the front too, and those that it cuts need the comparison as well.
+  const bool windowed = kGeneral && p.window > 0;
+  if (windowed) tile_begin = max(tile_begin, (rows.least(kRows) + 1 - p.window) / kKeys);
+  const int window_end = windowed ? rows.greatest(kRows) + 1 - p.window : 0;
   const int first_edge = min(p.kv_length / kKeys, p.causal ? (rows.least(kRows) + 1) / kKeys : p.kv_length);
 
   const TileLoader<T, kDim, kKeys, kThreads> loader_k(k, p.k_row, p.kv_length, p.head_dim, p.aligned);
@@ -179,6 +183,8 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
         return rows.batch * p.mask_batch + rows.head_of(row) * p.mask_head + rows.position(row) * p.mask_row;
       });
     }
+    if (windowed && j * kKeys < window_end)
+      hide_before_window(s, p, column, [&](int m, int h) { return rows.position(row_of(m, h)); });
     if (j >= first_edge) hide_edges(s, p, column, [&](int m, int h) { return rows.position(row_of(m, h)); });
   };
   // A warp whose rows all lie behind the last has nothing to compute, but still loads its share.

@@ -100,9 +100,13 @@ std::optional<Launch> make(const AttentionParams& p, std::string_view name) {
   launch.extra = extra;
   launch.run = [](const AttentionParams& params, const Launch& self, void* stream) -> int {
     const auto& own = *static_cast<const Extra*>(self.extra.get());
-    flash_forward_kernel<Shape><<<static_cast<unsigned>(self.blocks), Shape::kThreads, Shape::kSharedBytes,
-                                  static_cast<cudaStream_t>(stream)>>>(params, own.maps, own.schedule);
-    return cudaGetLastError();
+    AttentionParams copy = params;
+    Maps maps = own.maps;
+    Schedule schedule = own.schedule;
+    void* arguments[] = {&copy, &maps, &schedule};
+    return cudaLaunchKernel(reinterpret_cast<const void*>(flash_forward_kernel<Shape>),
+                            dim3(static_cast<unsigned>(self.blocks)), dim3(self.threads), arguments,
+                            static_cast<std::size_t>(self.dynamic_bytes), static_cast<cudaStream_t>(stream));
   };
   return launch;
 }
@@ -120,7 +124,8 @@ std::optional<Launch> pick(const AttentionParams& p, std::string_view name) {
 }  // namespace
 
 std::optional<Launch> flash_forward(const AttentionParams& p, ElementType type) {
-  if (type == ElementType::f32 || p.mask != nullptr || p.splits > 1 || !(p.scale > 0.0f) || !p.aligned)
+  if (type == ElementType::f32 || p.mask != nullptr || p.splits > 1 || !(p.scale > 0.0f) ||
+      p.softcap > 0.0f || !p.aligned)
     return std::nullopt;
   if (p.kv_length == 0 || p.length < 64 || std::max(p.head_dim, p.value_dim) > 256) return std::nullopt;
   if (int64_t{p.batch} * p.heads * p.length > (int64_t{1} << 36)) return std::nullopt;

@@ -269,13 +269,16 @@ struct Consumer {
     wgmma_commit();
   }
 
-  // Hides pairs beyond the keys' end or above the diagonal. `row` is the thread's first, `column` the tile's.
+  // Hides pairs beyond the keys' end, above the diagonal, or before the window. `row` is the thread's first,
+  // `column` the tile's.
   __device__ __forceinline__ void mask(int row, int column) {
 #pragma unroll
     for (int i = 0; i < kScores; ++i) {
       const int at = column + i / 4 * 8 + first_column + i % 2;
-      const int limit = p.causal ? min(p.kv_length, row + i / 2 % 2 * 8 + 1) : p.kv_length;
-      if (at >= limit) scores[i] = -INFINITY;
+      const int own = row + i / 2 % 2 * 8 + 1;
+      const int limit = p.causal ? min(p.kv_length, own) : p.kv_length;
+      const int begin = p.window > 0 ? own - p.window : 0;
+      if (at >= limit || at < begin) scores[i] = -INFINITY;
     }
   }
 
@@ -321,12 +324,28 @@ struct Consumer {
     const int end = (n + 1) * Shape::kKeys;
     return end > p.kv_length || (p.causal && end > tile.row + group * 64 + 1);
   }
-
-  // True where no pair of a key tile counts for this warpgroup: above its part of the diagonal, or no such
-  // rows.
+  // True where the window of one of this warpgroup's rows begins behind the tile's first key.
+  __device__ __forceinline__ bool is_cut(const Tile& tile, int n) const {
+    return p.window > 0 && n * Shape::kKeys < tile.row + group * 64 + 64 - p.window;
+  }
+  // True where no pair of a key tile counts for this warpgroup: above its part of the diagonal, before all
+  // its windows, or no such rows.
   __device__ __forceinline__ bool beyond(const Tile& tile, int n) const {
     const int first = tile.row + group * 64;
     return first >= p.length || (p.causal && n * Shape::kKeys > first + 63);
+  }
+  __device__ __forceinline__ bool before(const Tile& tile, int n) const {
+    return p.window > 0 && (n + 1) * Shape::kKeys <= tile.row + group * 64 + 1 - p.window;
+  }
+  // Lets key tile n go by: its turn, its places.
+  __device__ __forceinline__ void pass(Place<Shape::kStages>& place) {
+    barrier_wait(layout.key_full(place.stage), place.parity);
+    my_turn();
+    next_turn();
+    release(layout.key_empty(place.stage));
+    barrier_wait(layout.value_full(place.stage), place.parity);
+    release(layout.value_empty(place.stage));
+    place.next();
   }
   // One thread says for all that a place may be filled again.
   __device__ __forceinline__ void release(uint32_t barrier) const {
@@ -380,15 +399,8 @@ struct Consumer {
       const Tile tile = my_tile<Shape>(p, schedule, at);
       const int row = tile.row + group * 64 + first_row;
       int n = tile.key_end - 1;
-      for (; n >= tile.key_begin && beyond(tile, n); --n, place.next()) {
-        barrier_wait(layout.key_full(place.stage), place.parity);
-        my_turn();
-        next_turn();
-        release(layout.key_empty(place.stage));
-        barrier_wait(layout.value_full(place.stage), place.parity);
-        release(layout.value_empty(place.stage));
-      }
-      if (n < tile.key_begin) {  // none of its rows exists
+      for (; n >= tile.key_begin && beyond(tile, n); --n) pass(place);
+      if (n < tile.key_begin) {  // no pair for any of its rows
         release(layout.query_empty(query.stage));
         continue;
       }
@@ -400,14 +412,19 @@ struct Consumer {
       wgmma_wait<0>();
       pin(scores);
       release(layout.key_empty(place.stage));
-      if (needs_mask(tile, n)) mask(row, n * Shape::kKeys);
+      if (needs_mask(tile, n) || is_cut(tile, n)) mask(row, n * Shape::kKeys);
       float shrink[2];
       softmax<true>(shrink);
       make_weights();
       bool accumulate = false;
       for (--n; n >= tile.key_begin && needs_mask(tile, n); --n, accumulate = true)
         step<true>(query.stage, place, accumulate, row, n * Shape::kKeys);
-      for (; n >= tile.key_begin; --n, accumulate = true) step<false>(query.stage, place, accumulate, row, 0);
+      for (; n >= tile.key_begin && !is_cut(tile, n); --n, accumulate = true)
+        step<false>(query.stage, place, accumulate, row, 0);
+      if (p.window > 0) {
+        for (; n >= tile.key_begin && !before(tile, n); --n, accumulate = true)
+          step<true>(query.stage, place, accumulate, row, n * Shape::kKeys);
+      }
       release(layout.query_empty(query.stage));
       barrier_wait(layout.value_full(place.stage), place.parity);
       issue_output(place.stage, accumulate);
@@ -417,6 +434,7 @@ struct Consumer {
       pin(out);
       release(layout.value_empty(place.stage));
       place.next();
+      for (; n >= tile.key_begin; --n) pass(place);
       if (tile.first_block == tile.last_block || join(tile)) store(tile, row);
     }
   }

@@ -7,8 +7,9 @@
 
 namespace hunch::attention::sm90 {
 
-// Nothing unless the build has code for sm_90a, the current device is an sm_90, and the call has neither mask nor split keys, a positive
-// scale, rows that the copy engine can load, at least one key, and enough queries to be worth it.
+// Nothing unless the build has code for sm_90a, the current device is an sm_90, and the call has no mask, no
+// split keys, no softcap, a positive scale, rows that the copy engine can load, at least one key, and enough
+// queries to be worth it.
 std::optional<sm80::Launch> flash_forward(const sm80::AttentionParams& params, sm80::ElementType type);
 
 }  // namespace hunch::attention::sm90

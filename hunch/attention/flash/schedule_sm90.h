@@ -84,8 +84,12 @@ HUNCH_BOTH_SIDES Tile tile_of(const sm80::AttentionParams& p, const Schedule& sc
   tile.batch = pair / p.heads;
   tile.head = pair - tile.batch * p.heads;
   tile.index = at;
-  tile.key_begin = 0;
   tile.key_end = (keys + size.keys - 1) / size.keys;
+  tile.key_begin = 0;
+  // A tile whose windows begin behind the last key keeps one key tile, of which every pair is hidden.
+  const int seen = tile.row + 1 - p.window;  // the first key that any row sees through its window
+  if (p.window > 0 && seen > 0)
+    tile.key_begin = seen / size.keys < tile.key_end ? seen / size.keys : tile.key_end - 1;
   tile.first_block = tile.last_block = block;
   if (at < schedule.shared) {
     const Run run = run_of(schedule, block, blocks);

@@ -10,6 +10,7 @@
 #include <cmath>
 #include <limits>
 
+#include "hunch/attention/extras.h"
 #include "hunch/attention/score_memory.h"
 #include "hunch/base/probe.h"
 #include "hunch/ops/ops.h"
@@ -49,6 +50,7 @@ std::string_view MathBackend::summary() const {
 std::vector<std::string> MathBackend::refusals(const Call& call) const {
   std::vector<std::string> reasons;
   if (call.want_lse) reasons.emplace_back("it does not return the log-sum-exp");
+  add_extra_refusals(call, reasons);
   // At the end of the safe softmax live scores, weights and result in f32, and "is -inf" in bool.
   add_score_memory_refusal(call, {.matrix = 4, .peak = 13}, reasons);
   return reasons;

@@ -6,6 +6,7 @@
 
 #include <limits>
 
+#include "hunch/attention/extras.h"
 #include "hunch/attention/score_memory.h"
 #include "hunch/ops/ops.h"
 
@@ -47,6 +48,7 @@ std::string_view NaiveInplaceBackend::summary() const { return "by hand, with ma
 std::vector<std::string> NaiveBackend::refusals(const Call& call) const {
   std::vector<std::string> reasons;
   if (call.want_lse) reasons.emplace_back("it does not return the log-sum-exp");
+  add_extra_refusals(call, reasons);
   // Two score matrices live at once: each step reads one and writes the next. A wider mask makes both f32.
   const bool lifted =
       call.mask && call.mask->dtype() != DType::boolean && call.mask->dtype() != call.query.dtype();

@@ -40,6 +40,8 @@ struct HostCall {
         value_dim(call.value.size(3)),
         scale(call.effective_scale()),
         is_causal(call.is_causal),
+        window(call.window.value_or(kv_length + length)),
+        softcap(call.softcap.value_or(0)),
         query(read<T>(call.query)),
         key(read<T>(call.key.transpose(-2, -1))),
         value(read<T>(call.value)) {
@@ -58,6 +60,8 @@ struct HostCall {
   int64_t batch, heads, length, head_dim, kv_heads, kv_length, value_dim;
   double scale;
   bool is_causal;
+  int64_t window;
+  double softcap;        // 0: none
   std::vector<T> query;  // [batch, heads, length, head_dim]
   std::vector<T> key;    // [batch, kv_heads, head_dim, kv_length]
   std::vector<T> value;  // [batch, kv_heads, kv_length, value_dim]
@@ -82,7 +86,7 @@ struct Row {
   }
 
   bool hidden(int64_t j) const {
-    if (host_.is_causal) return j > i_;
+    if (host_.is_causal) return j > i_ || j <= i_ - host_.window;
     return host_.mask_is_bool && mask(j) == 0.0;
   }
   double bias(int64_t j) const { return host_.mask.empty() || host_.mask_is_bool ? 0.0 : mask(j); }
@@ -149,7 +153,9 @@ Result attention(const Call& call, std::span<const int64_t> rows) {
     double largest = kNegInf;
     for (int64_t j = 0; j < host.kv_length; ++j) {
       double& score = weights[static_cast<std::size_t>(j)];
-      score = row.hidden(j) ? kNegInf : score * host.scale + row.bias(j);
+      score *= host.scale;
+      if (host.softcap > 0) score = host.softcap * std::tanh(score / host.softcap);
+      score = row.hidden(j) ? kNegInf : score + row.bias(j);
       largest = std::max(largest, score);
     }
     if (largest == kNegInf) {  // no key attended
@@ -183,7 +189,12 @@ std::vector<double> attention_in_dtype(const Call& call, std::span<const int64_t
     float largest = kFloatNegInf;
     for (int64_t j = 0; j < host.kv_length; ++j) {
       float& score = weights[static_cast<std::size_t>(j)];
-      const float scaled = round_to(dtype, round_to(dtype, score) * static_cast<float>(host.scale));
+      float scaled = round_to(dtype, round_to(dtype, score) * static_cast<float>(host.scale));
+      if (host.softcap > 0) {
+        const auto cap = static_cast<float>(host.softcap);
+        const float bent = round_to(dtype, std::tanh(round_to(dtype, scaled / cap)));
+        scaled = round_to(dtype, bent * cap);
+      }
       score = row.hidden(j) ? kFloatNegInf : round_to(sum_dtype, scaled + static_cast<float>(row.bias(j)));
       largest = std::max(largest, score);
     }

@@ -28,6 +28,8 @@ struct AttentionParams {
   int head_dim, value_dim;  // 1 to 256
   float scale;              // any; a positive one without a mask takes a faster kernel
   int causal;               // top-left
+  int window;               // with causal: row i attends to keys i - window + 1..i only; 0: to all before it
+  float softcap;            // scaled scores s become softcap * tanh(s / softcap); 0: they stay
   int aligned;  // 1: rows of q, k, v and out start on 16 bytes, head_dim and value_dim fill whole 16 bytes
   // Split over keys, for few queries: parts and where they go, or 1 and null.
   int splits;

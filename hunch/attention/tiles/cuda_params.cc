@@ -121,6 +121,8 @@ sm80::AttentionParams cuda_params(const FusedProblem& problem) {
   p.value_dim = static_cast<int>(problem.value_dim);
   p.scale = static_cast<float>(problem.scale);
   p.causal = problem.causal ? 1 : 0;
+  p.window = static_cast<int>(std::min<int64_t>(problem.window, std::numeric_limits<int>::max() / 2));
+  p.softcap = static_cast<float>(problem.softcap);
   p.aligned = is_aligned(problem.query, problem.query_strides, problem.head_dim, element) &&
               is_aligned(problem.key, problem.key_strides, problem.head_dim, element) &&
               is_aligned(problem.value, problem.value_strides, problem.value_dim, element) &&

@@ -57,7 +57,9 @@ FusedProblem describe(const Call& call, const Output& output) {
   problem.head_dim = call.query.size(3);
   problem.value_dim = call.value.size(3);
   problem.causal = call.is_causal;
+  problem.window = call.window.value_or(0);
   problem.scale = call.effective_scale();
+  problem.softcap = call.softcap.value_or(0);
   if (call.mask) {
     const tensor::Tensor mask =
         call.mask->expand({problem.batch, problem.heads, problem.length, problem.kv_length});

@@ -32,7 +32,9 @@ struct FusedProblem {
   int64_t length = 0, kv_length = 0;
   int64_t head_dim = 0, value_dim = 0;
   bool causal = false;  // query i attends to keys 0..i
+  int64_t window = 0;   // causal: query i attends to keys i - window + 1..i only; 0: to all before it
   double scale = 1.0;   // of the scores, before the mask
+  double softcap = 0;   // scaled scores s become softcap * tanh(s / softcap); 0: they stay
   MaskView mask;
 
   int64_t group() const { return heads / kv_heads; }  // query heads a key head

@@ -15,11 +15,26 @@ namespace hunch::attention::sm80 {
 
 constexpr float kLog2E = 1.4426950408889634f;
 
+// cap * tanh(score / cap). Small ones by the series, as the quotient of exponentials has the error of numbers
+// of the size of 1.
+__device__ __forceinline__ float capped(float score, float cap) {
+  const float x = __fdividef(score, cap);
+  const float square = x * x;
+  float p = fmaf(62.0f / 2835.0f, square, -17.0f / 315.0f);
+  p = fmaf(p, square, 2.0f / 15.0f);
+  p = fmaf(p, square, -1.0f / 3.0f);
+  p = fmaf(p, square, 1.0f);
+  const float small = exp2_fast(fabsf(x) * (-2.0f * kLog2E));  // exp(-2 |x|)
+  const float bent = copysignf(__fdividef(1.0f - small, 1.0f + small), x);
+  return cap * (fabsf(x) < 0.3f ? x * p : bent);
+}
+
 // s = s * scale + mask, the mask read as `Element`. row_offset(m, h) is where a row of the mask starts; keys
 // behind the last take the last one's value, and edges() hides them later.
 template <class Read, int kM, int kTiles, class RowOffset>
-__device__ __forceinline__ void scale_and_add(float (&s)[kM][kTiles][4], const AttentionParams& p, int column,
-                                              const RowOffset& row_offset, const Read& read) {
+__device__ __forceinline__ void scale_and_add(float (&s)[kM][kTiles][4], const AttentionParams& p,
+                                              float scale, int column, const RowOffset& row_offset,
+                                              const Read& read) {
 #pragma unroll
   for (int m = 0; m < kM; ++m)
 #pragma unroll
@@ -30,39 +45,64 @@ __device__ __forceinline__ void scale_and_add(float (&s)[kM][kTiles][4], const A
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const int key = min(column + t * 8 + e, p.kv_length - 1);
-          s[m][t][2 * h + e] = fmaf(s[m][t][2 * h + e], p.scale, read(row + key * p.mask_column));
+          s[m][t][2 * h + e] = fmaf(s[m][t][2 * h + e], scale, read(row + key * p.mask_column));
         }
     }
 }
 
-// Scale and mask of a whole tile whose first key of this lane is `column`. The mask's type is asked once.
+// Scale, cap and mask of a whole tile whose first key of this lane is `column`. The mask's type is asked
+// once.
 template <int kM, int kTiles, class RowOffset>
 __device__ __forceinline__ void scale_and_mask(float (&s)[kM][kTiles][4], const AttentionParams& p,
                                                int column, const RowOffset& row_offset) {
+  float scale = p.scale;  // still to come
+  if (p.mask_type == MaskType::none || p.softcap > 0.0f) {
+#pragma unroll
+    for (int m = 0; m < kM; ++m)
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          s[m][t][e] *= p.scale;
+          if (p.softcap > 0.0f) s[m][t][e] = capped(s[m][t][e], p.softcap);
+        }
+    scale = 1.0f;
+  }
   switch (p.mask_type) {
     case MaskType::none:
-#pragma unroll
-      for (int m = 0; m < kM; ++m)
-#pragma unroll
-        for (int t = 0; t < kTiles; ++t)
-#pragma unroll
-          for (int e = 0; e < 4; ++e) s[m][t][e] *= p.scale;
       return;
     case MaskType::boolean:
-      return scale_and_add(s, p, column, row_offset, [&p](int64_t at) {
+      return scale_and_add(s, p, scale, column, row_offset, [&p](int64_t at) {
         return static_cast<const uint8_t*>(p.mask)[at] != 0 ? 0.0f : -INFINITY;
       });
     case MaskType::f32:
-      return scale_and_add(s, p, column, row_offset,
+      return scale_and_add(s, p, scale, column, row_offset,
                            [&p](int64_t at) { return static_cast<const float*>(p.mask)[at]; });
     case MaskType::f16:
-      return scale_and_add(s, p, column, row_offset,
+      return scale_and_add(s, p, scale, column, row_offset,
                            [&p](int64_t at) { return __half2float(static_cast<const __half*>(p.mask)[at]); });
     case MaskType::bf16:
-      return scale_and_add(s, p, column, row_offset, [&p](int64_t at) {
+      return scale_and_add(s, p, scale, column, row_offset, [&p](int64_t at) {
         return __bfloat162float(static_cast<const __nv_bfloat16*>(p.mask)[at]);
       });
   }
+}
+
+// Hides keys that a row's window leaves out.
+template <int kM, int kTiles, class Position>
+__device__ __forceinline__ void hide_before_window(float (&s)[kM][kTiles][4], const AttentionParams& p,
+                                                   int column, const Position& position) {
+#pragma unroll
+  for (int m = 0; m < kM; ++m)
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const int begin = position(m, h) + 1 - p.window;
+#pragma unroll
+      for (int t = 0; t < kTiles; ++t)
+#pragma unroll
+        for (int e = 0; e < 2; ++e)
+          if (column + t * 8 + e < begin) s[m][t][2 * h + e] = -INFINITY;
+    }
 }
 
 // Hides keys from kv_length on and, where causal, keys behind the row's own position.

@@ -246,6 +246,50 @@ HWY_INLINE void RaiseMaxima(const float* HWY_RESTRICT scores, int64_t keys, int6
   }
 }
 
+// Scores in log2 units become cap * tanh(score / cap), `cap` in log2 units too. Small ones by the series, as
+// the quotient of exponentials has the error of numbers of the size of 1.
+HWY_INLINE void CapScores(float* HWY_RESTRICT scores, int64_t keys, int64_t ld, int vectors, float cap) {
+  const FloatTag d;
+  const auto one = hn::Set(d, 1.0f);
+  const auto limit = hn::Set(d, cap);
+  const auto inverse = hn::Set(d, 1.0f / cap);
+  for (int64_t key = 0; key < keys; ++key) {
+    for (int v = 0; v < vectors; ++v) {
+      float* const at = scores + key * ld + v * kLanes;
+      const auto score = hn::Load(d, at);
+      const auto x = hn::Mul(score, inverse);
+      const auto square = hn::Mul(x, x);
+      auto p = hn::Set(d, 62.0f / 2835.0f);
+      p = hn::MulAdd(p, square, hn::Set(d, -17.0f / 315.0f));
+      p = hn::MulAdd(p, square, hn::Set(d, 2.0f / 15.0f));
+      p = hn::MulAdd(p, square, hn::Set(d, -1.0f / 3.0f));
+      p = hn::MulAdd(p, square, one);
+      const auto small = Exp2(hn::Mul(hn::Abs(x), hn::Set(d, -2.0f * 1.44269504f)));
+      const auto bent = hn::CopySign(hn::Div(hn::Sub(one, small), hn::Add(one, small)), x);
+      const auto is_small = hn::Lt(hn::Abs(x), hn::Set(d, 0.3f));
+      const auto result = hn::Mul(limit, hn::IfThenElse(is_small, hn::Mul(x, p), bent));
+      hn::Store(hn::IfThenElse(hn::IsNaN(score), score, result), d, at);
+    }
+  }
+}
+
+// -inf where the key's position is so far before the lane's query position that the window leaves it out.
+HWY_INLINE void MaskWindow(float* HWY_RESTRICT scores, int64_t first_key, int64_t keys, int64_t ld,
+                           int vectors, const int32_t* HWY_RESTRICT positions, int64_t window) {
+  const FloatTag d;
+  const hn::RebindToSigned<FloatTag> di;
+  const auto lowest = hn::Set(d, kNegativeInfinity);
+  for (int64_t key = 0; key < keys; ++key) {
+    const auto reach =
+        hn::Set(di, static_cast<int32_t>(std::min<int64_t>(first_key + key + window, INT32_MAX)));
+    for (int v = 0; v < vectors; ++v) {
+      float* const at = scores + key * ld + v * kLanes;
+      const auto seen = hn::Gt(reach, hn::Load(di, positions + v * kLanes));
+      hn::Store(hn::IfThenElse(hn::RebindMask(d, seen), hn::Load(d, at), lowest), d, at);
+    }
+  }
+}
+
 // -inf where the key's position is beyond the lane's query position.
 HWY_INLINE void MaskCausal(float* HWY_RESTRICT scores, int64_t first_key, int64_t keys, int64_t ld,
                            int vectors, const int32_t* HWY_RESTRICT positions) {

@@ -217,6 +217,25 @@ TEST_F(Backends, CudnnSaysEverythingThatStandsInItsWay) {
   EXPECT_THAT(more, Contains(HasSubstr("the mask is f32 and the query is bf16")));
 }
 
+TEST_F(Backends, OnlyFlashHasWindowsAndSoftcap) {
+  Call call = small();
+  call.is_causal = true;
+  call.window = 1;
+  call.softcap = 2;
+  for (const Backend* backend : backends()) {
+    if (backend->name() == "flash") continue;
+    EXPECT_THAT(backend->refusals(call), Contains("it has no sliding window, and this one has 1 keys"))
+        << backend->name();
+    EXPECT_THAT(backend->refusals(call), Contains("it caps no scores, and softcap is 2")) << backend->name();
+  }
+  EXPECT_THAT(run(*find_backend("flash"), call), ElementsAre(1, 0, 0, 0, 1, 0)) << "each its own key";
+  call.is_causal = false;
+  call.window.reset();
+  const auto bent = [](float score) { return 2 * std::tanh(score / 2); };
+  EXPECT_THAT(run(*find_backend("flash"), call),
+              Pointwise(FloatNear(1e-5F), softmax({0, bent(1), bent(2)}) + softmax({0, bent(2), bent(4)})));
+}
+
 TEST_F(Backends, UnfusedOnesRefuseWhatDoesNotFit) {
   SmallDevice small;
   const auto call_of = [&](int64_t length) {

@@ -77,6 +77,10 @@ TEST(Problem, TextNamesWhatDiffers) {
   EXPECT_EQ(problem.text(), "2 x 8 x 16 x 64, kv_heads 2, kv_length 512, f16, bool mask, scale -0.5");
   problem.mask = MaskKind::none;
   EXPECT_THAT(problem.text(), HasSubstr("no mask"));
+  problem.mask = MaskKind::causal;
+  problem.window = 4;
+  problem.softcap = 30;
+  EXPECT_THAT(problem.text(), HasSubstr("causal, window 4, scale -0.5, softcap 30"));
 }
 
 TEST(Problem, MaskNames) {
@@ -95,6 +99,14 @@ TEST(Problem, Flops) {
   EXPECT_EQ(problem.flops(), 2.0 * 2 * 3 * 8 * 8 * 16) << "keys beyond the last query are never attended to";
   problem.kv_length = 4;  // half of 4 x 4, and 4 rows that see all four keys
   EXPECT_EQ(problem.flops(), 4.0 * 2 * 3 * (8 + 16) * 16);
+  problem.kv_length = 8;
+  problem.window = 4;  // half of 8 x 8 less half of 4 x 4
+  EXPECT_EQ(problem.flops(), 4.0 * 2 * 3 * (32 - 8) * 16);
+  problem.window = 100;
+  EXPECT_EQ(problem.flops(), 4.0 * 2 * 3 * 32 * 16) << "a window that hides nothing";
+  problem.kv_length = 4;  // 24 pairs, of which rows 6, 7, 8 see only 3, 2 and 1 keys less half a diagonal
+  problem.window = 5;
+  EXPECT_EQ(problem.flops(), 4.0 * 2 * 3 * (24 - 4.5) * 16);
   Problem huge = *parse_problem("1x1x1000000000x64");
   EXPECT_GT(huge.flops(), 1e20) << "beyond int64";
 }
@@ -108,6 +120,13 @@ TEST(Problem, ValidateNamesTheField) {
     const auto status = validate(problem);
     return status ? std::string("accepted") : status.error().message;
   };
+  EXPECT_EQ(words([](Problem& p) {
+              p.mask = MaskKind::none;
+              p.window = 4;
+            }),
+            "a window without a causal mask");
+  EXPECT_EQ(words([](Problem& p) { p.window = 0; }), "a window of 0 keys");
+  EXPECT_EQ(words([](Problem& p) { p.softcap = -1; }), "softcap -1");
   EXPECT_EQ(words([](Problem& p) { p.kv_heads = 3; }), "8 heads cannot share 3 key and value heads evenly");
   EXPECT_EQ(words([](Problem& p) { p.kv_heads = 16; }), "8 heads cannot share 16 key and value heads evenly");
   EXPECT_EQ(words([](Problem& p) { p.kv_heads = 0; }), "kv_heads is 0");

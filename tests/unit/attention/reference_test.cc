@@ -66,6 +66,40 @@ TEST_F(Reference, CausalIsTopLeftWhateverTheLengths) {
   }
 }
 
+TEST_F(Reference, AWindowKeepsTheLastKeys) {
+  for (const int64_t window : {1, 2, 3, 7}) {
+    Call call;
+    call.query = make({1, 1, 6, 1}, std::vector<float>(6, 0));
+    call.key = make({1, 1, 4, 1}, std::vector<float>(4, 0));
+    call.value = make({1, 1, 4, 1}, {1, 10, 100, 1000});
+    call.is_causal = true;
+    call.window = window;
+    const Result result = attention(call);
+    for (int64_t i = 0; i < 6; ++i) {
+      double sum = 0, count = 0;
+      for (int64_t j = std::max<int64_t>(0, i - window + 1); j <= std::min<int64_t>(i, 3); ++j, ++count)
+        sum += std::pow(10.0, static_cast<double>(j));
+      const auto row = static_cast<std::size_t>(i);
+      EXPECT_NEAR(result.out[row], count == 0 ? 0 : sum / count, 1e-9)
+          << "window " << window << ", row " << i;
+      EXPECT_EQ(std::isinf(result.lse[row]), count == 0);
+    }
+  }
+}
+
+TEST_F(Reference, SoftcapBendsScaledScoresBeforeTheMask) {
+  Call call;
+  call.query = make({1, 1, 1, 2}, {1, 2});
+  call.key = make({1, 1, 2, 2}, {3, 4, 5, 6});  // dots 11 and 17
+  call.value = make({1, 1, 2, 1}, {10, 20});
+  call.scale = 0.5;
+  call.softcap = 4;
+  call.mask = make({1, 2}, {0, 1});
+  const double first = 4 * std::tanh(5.5 / 4), second = 4 * std::tanh(8.5 / 4) + 1;
+  EXPECT_NEAR(attention(call).lse[0], std::log(std::exp(first) + std::exp(second)), 1e-12);
+  EXPECT_NEAR(attention_in_dtype(call)[0], attention(call).out[0], 1e-5);
+}
+
 TEST_F(Reference, GroupedHeadsShareNeighbouringKeys) {
   Call call;
   call.query = make({1, 4, 1, 1}, {1, 1, 1, 1});

@@ -20,13 +20,14 @@ struct Sizes {
 };
 constexpr Sizes kSizes[] = {{{192, 128}, 3}, {{128, 176}, 2}, {{128, 80}, 2}};
 
-sm80::AttentionParams call(int batch, int heads, int length, int kv_length, bool causal) {
+sm80::AttentionParams call(int batch, int heads, int length, int kv_length, bool causal, int window = 0) {
   sm80::AttentionParams p = {};
   p.batch = batch;
   p.heads = p.kv_heads = heads;
   p.length = length;
   p.kv_length = kv_length;
   p.causal = causal ? 1 : 0;
+  p.window = window;
   p.scale = 0.125f;
   return p;
 }
@@ -89,10 +90,17 @@ void expect_all_once(const sm80::AttentionParams& p, const Sizes& sizes) {
   const int row_tiles = (p.length + sizes.tile.rows - 1) / sizes.tile.rows;
   ASSERT_EQ(seen.size(), static_cast<std::size_t>(p.batch * p.heads * row_tiles));
   for (const auto& [where, counts] : seen) {
+    const int first_row = std::max(std::get<2>(where), 0);
     const int last_row = std::min(std::get<2>(where) + sizes.tile.rows, p.length) - 1;
     for (std::size_t n = 0; n < counts.size(); ++n) {
-      const bool sees = p.causal == 0 || static_cast<int>(n) * sizes.tile.keys <= last_row;
-      EXPECT_EQ(counts[n], sees ? 1 : 0) << "row " << std::get<2>(where) << ", key tile " << n;
+      const int begin = static_cast<int>(n) * sizes.tile.keys;
+      const bool sees = (p.causal == 0 || begin <= last_row) &&
+                        (p.window == 0 || begin + sizes.tile.keys > first_row + 1 - p.window);
+      if (sees || p.window == 0) {
+        EXPECT_EQ(counts[n], sees ? 1 : 0) << "row " << std::get<2>(where) << ", key tile " << n;
+      } else {
+        EXPECT_LE(counts[n], 1) << "row " << std::get<2>(where) << ", key tile " << n;
+      }
     }
   }
 }
@@ -101,9 +109,11 @@ TEST(ScheduleSm90, EveryRowSeesEveryKeyTileOnce) {
   std::mt19937 random(1);
   const auto from = [&](int low, int high) { return std::uniform_int_distribution<int>(low, high)(random); };
   for (int i = 0; i < 300; ++i) {
-    const auto p = call(from(1, 4), from(1, 20), from(1, 3000), from(1, 3000), from(0, 2) == 0);
+    const bool causal = from(0, 2) == 0;
+    const int window = causal && from(0, 1) == 0 ? from(1, 1500) : 0;
+    const auto p = call(from(1, 4), from(1, 20), from(1, 3000), from(1, 3000), causal, window);
     SCOPED_TRACE(testing::Message() << p.batch << " x " << p.heads << " x " << p.length << " x "
-                                    << p.kv_length << (p.causal != 0 ? " causal" : ""));
+                                    << p.kv_length << (causal ? " causal" : "") << ", window " << window);
     expect_all_once(p, kSizes[i % 3]);
     if (HasFailure()) return;
   }
@@ -123,6 +133,21 @@ TEST(ScheduleSm90, DoesNotShareWhereThatSavesNothing) {
   EXPECT_EQ(make_schedule(call(8, 16, 1024, 300, false), {128, 128}, 2, kMultiprocessors).shared,
             0);  // few keys
   EXPECT_EQ(make_schedule(call(1, 16, 16384, 16384, true), {128, 176}, 2, kMultiprocessors).shared, 0);
+}
+
+TEST(ScheduleSm90, AWindowLeavesKeyTilesOut) {
+  const auto p = call(1, 1, 16384, 16384, true, 4096);
+  const Schedule schedule = make_schedule(p, {128, 128}, 2, kMultiprocessors);
+  const Tile last = tile_of(p, schedule, {128, 128}, 0, 0, kMultiprocessors);
+  EXPECT_EQ(last.row, 16384 - 128);
+  EXPECT_EQ(last.key_begin, (16384 - 128 + 1 - 4096) / 128);
+  EXPECT_EQ(last.key_end, 128);
+  // Windows that begin behind the last key leave one key tile, all of it hidden.
+  const auto short_keys = call(1, 1, 1024, 100, true, 16);
+  const Schedule of_short = make_schedule(short_keys, {128, 128}, 2, kMultiprocessors);
+  const Tile lonely = tile_of(short_keys, of_short, {128, 128}, 0, 0, 8);
+  EXPECT_EQ(lonely.key_begin, 0);
+  EXPECT_EQ(lonely.key_end, 1);
 }
 
 TEST(ScheduleSm90, DrawsTilesThatDiffer) {

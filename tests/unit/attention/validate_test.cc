@@ -36,7 +36,7 @@ class Validate : public ::testing::Test {
 
   tensor::CpuDevice device_{1};
   tensor::CpuDevice other_{1};
-  Call call_{make({2, 6, 5, 8}), make({2, 6, 7, 8}), make({2, 6, 7, 8}), {}, false, {}, false, false};
+  Call call_{make({2, 6, 5, 8}), make({2, 6, 7, 8}), make({2, 6, 7, 8}), {}, false, {}, {}, {}, false, false};
 };
 
 TEST_F(Validate, AcceptsWhatItShould) {
@@ -50,6 +50,12 @@ TEST_F(Validate, AcceptsWhatItShould) {
   EXPECT_EQ(after([&](Call& c) { c.key = c.value = make({2, 6, 0, 8}); }), "") << "no keys";
   EXPECT_EQ(after([](Call& c) { c.scale = -0.5; }), "");
   EXPECT_EQ(after([](Call& c) { c.scale = 0; }), "");
+  EXPECT_EQ(after([](Call& c) { c.softcap = 30; }), "");
+  EXPECT_EQ(after([](Call& c) {
+              c.is_causal = true;
+              c.window = 1;
+            }),
+            "");
   EXPECT_EQ(after([&](Call& c) {
               c.key = c.value = make({2, 2, 7, 8});
               c.enable_gqa = true;
@@ -85,6 +91,14 @@ TEST_F(Validate, NamesTheField) {
   EXPECT_EQ(after([&](Call& c) { c.value = make({2, 3, 7, 8}); }), "value is 2x3x7x8 and key is 2x6x7x8");
   EXPECT_EQ(after([&](Call& c) { c.value = make({2, 6, 7, 0}); }), "head_dim is 8 in query and 0 in value");
   EXPECT_EQ(after([](Call& c) { c.scale = std::nan(""); }), "scale nan is not finite");
+  EXPECT_EQ(after([](Call& c) { c.window = 4; }), "a window without is_causal");
+  EXPECT_EQ(after([](Call& c) {
+              c.is_causal = true;
+              c.window = 0;
+            }),
+            "a window of 0 keys");
+  EXPECT_EQ(after([](Call& c) { c.softcap = 0; }), "softcap 0");
+  EXPECT_EQ(after([](Call& c) { c.softcap = std::nan(""); }), "softcap nan");
   EXPECT_THAT(after([&](Call& c) {
                 c.value = Tensor::empty(other_, DType::bf16, {2, 6, 7, 8});
               }),
