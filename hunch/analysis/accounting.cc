@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 namespace hunch::analysis {
@@ -17,18 +16,13 @@ struct Interval {
   Ns start, end;
 };
 
-// Sorted and disjoint. Work that took no time stays, unless it touches other work: it ends a gap.
-std::vector<Interval> merged(std::vector<Interval> intervals) {
-  std::sort(intervals.begin(), intervals.end(),
-            [](const Interval& a, const Interval& b) { return a.start < b.start; });
-  std::vector<Interval> result;
-  for (const Interval& each : intervals) {
-    if (!result.empty() && each.start <= result.back().end)
-      result.back().end = std::max(result.back().end, each.end);
-    else
-      result.push_back(each);
-  }
-  return result;
+// Joins intervals that come by start: what is kept is disjoint. Work that took no time stays, unless it
+// touches other work: it ends a gap.
+void join(std::vector<Interval>& intervals, Interval next) {
+  if (!intervals.empty() && next.start <= intervals.back().end)
+    intervals.back().end = std::max(intervals.back().end, next.end);
+  else
+    intervals.push_back(next);
 }
 
 class Accountant {
@@ -37,14 +31,17 @@ class Accountant {
       : analysis_(analysis), trace_(*analysis.trace), run_(run) {}
 
   Accounting make() {
-    by_start_ = run_.work;
-    std::sort(by_start_.begin(), by_start_.end(), [this](EventId a, EventId b) {
-      return trace_.start[a] != trace_.start[b] ? trace_.start[a] < trace_.start[b] : a < b;
-    });
     if (!find_window()) return result_;
+    by_start_ = run_.work;
+    const auto earlier = [this](EventId a, EventId b) {
+      return trace_.start[a] != trace_.start[b] ? trace_.start[a] < trace_.start[b] : a < b;
+    };
+    // Launch order, which mostly is the device's own.
+    if (!std::is_sorted(by_start_.begin(), by_start_.end(), earlier))
+      std::sort(by_start_.begin(), by_start_.end(), earlier);
     std::vector<Interval> own;
-    for (const EventId work : by_start_) own.push_back({trace_.start[work], trace_.end(work)});
-    own = merged(std::move(own));
+    own.reserve(by_start_.size());
+    for (const EventId work : by_start_) join(own, {trace_.start[work], trace_.end(work)});
     find_others();
 
     Ns at = result_.start;
@@ -57,7 +54,7 @@ class Accountant {
     return std::move(result_);
   }
 
- private:
+  // Sets the whole's start and end; false where the run has neither a range nor work.
   bool find_window() {
     std::optional<Ns> start, end;
     const auto include = [&](Ns from, Ns to) {
@@ -75,13 +72,15 @@ class Accountant {
           include(trace_.start[i], trace_.start[i] + trace_.duration[i]);
       }
     }
-    for (const EventId work : by_start_) include(trace_.start[work], trace_.end(work));
+    for (const EventId work : run_.work) include(trace_.start[work], trace_.end(work));
     if (!start) return false;
     result_.start = *start;
     result_.end = *end;
     return true;
   }
+  Ns whole() const { return result_.whole(); }
 
+ private:
   void add(Part part, Ns start, Ns end, EventId next) {
     if (start >= end) return;
     auto& slices = result_.slices;
@@ -113,19 +112,21 @@ class Accountant {
 
   // Everything that ran on the run's devices in its window. In the gaps of its own work it is others'.
   void find_others() {
-    std::set<int64_t> devices;
-    for (const EventId work : run_.work) devices.insert(device_of(work));
+    std::vector<int64_t> devices;  // few
+    const auto is_own = [&devices](int64_t device) {
+      return std::find(devices.begin(), devices.end(), device) != devices.end();
+    };
+    for (const EventId work : run_.work)
+      if (const int64_t device = device_of(work); !is_own(device)) devices.push_back(device);
     const auto& order = analysis_.timeline.device_order;
     const auto& reach = analysis_.timeline.device_reach;
     auto i =
         static_cast<std::size_t>(std::upper_bound(reach.begin(), reach.end(), result_.start) - reach.begin());
     for (; i < order.size() && trace_.start[order[i]] < result_.end; ++i) {
       const EventId work = order[i];
-      if (trace_.end(work) <= result_.start || (!devices.empty() && devices.count(device_of(work)) == 0))
-        continue;
-      others_.push_back({trace_.start[work], trace_.end(work)});
+      if (trace_.end(work) <= result_.start || (!devices.empty() && !is_own(device_of(work)))) continue;
+      join(others_, {trace_.start[work], trace_.end(work)});
     }
-    others_ = merged(std::move(others_));
   }
 
   // The device's number; work that does not tell it counts as of one device.
@@ -176,8 +177,8 @@ class Accountant {
     });
     std::vector<Interval> found;
     for (; wait != waits.end() && trace_.track[*wait] == track && trace_.start[*wait] < end; ++wait)
-      found.push_back({std::max(start, trace_.start[*wait]), std::min(end, trace_.end(*wait))});
-    return merged(std::move(found));
+      join(found, {std::max(start, trace_.start[*wait]), std::min(end, trace_.end(*wait))});
+    return found;
   }
 
   const Analysis& analysis_;
@@ -238,6 +239,11 @@ std::string_view explanation_of(Part part) {
 
 Accounting account(const Analysis& analysis, const ForwardRun& run) {
   return Accountant(analysis, run).make();
+}
+
+Ns wall_ns(const Analysis& analysis, const ForwardRun& run) {
+  Accountant accountant(analysis, run);
+  return accountant.find_window() ? accountant.whole() : 0;
 }
 
 }  // namespace hunch::analysis

@@ -50,5 +50,7 @@ struct Accounting {
 
 // O(work of the run + work beside it, log of the trace).
 Accounting account(const Analysis& analysis, const ForwardRun& run);
+// Its whole() alone. O(work of the run).
+Ns wall_ns(const Analysis& analysis, const ForwardRun& run);
 
 }  // namespace hunch::analysis

@@ -35,11 +35,13 @@ void visit_ops(const Trace& trace, const Timeline& timeline, EventId device_even
 
 class Analyzer {
  public:
-  explicit Analyzer(const Trace& trace) : trace_(trace), processes_(number_processes(trace)) {}
+  Analyzer(const Trace& trace, int threads)
+      : trace_(trace), threads_(threads), processes_(number_processes(trace)) {}
 
   Analysis analyze() {
     analysis_.trace = &trace_;
     analysis_.timeline = build_timeline(trace_);
+    analysis_.chains = OpChains(trace_, analysis_.timeline);
     gather_facts();
     const Ranges ranges = find_ranges(trace_, analysis_.timeline);
     if (ranges.source == ForwardSource::whole_trace)
@@ -227,6 +229,7 @@ class Analyzer {
   }
 
   const Trace& trace_;
+  const int threads_;
   const Processes processes_;
   Analysis analysis_;
   std::vector<std::pair<std::size_t, std::size_t>> place_of_;  // of each range: forward, run
@@ -253,16 +256,15 @@ bool Analysis::lies_in(const ForwardRun& run, EventId host) const {
 }
 
 std::string_view Analysis::outer_op(EventId device_event) const {
-  EventId outer = kNone;
-  visit_ops(*trace, timeline, device_event, [&outer](EventId op) { outer = op; });
-  return outer == kNone ? std::string_view{} : trace->name_of(outer);
+  const auto names = chains.names(chains.of(device_event));
+  return names.empty() ? std::string_view{} : trace->strings.view(names.front());
 }
 
 std::string_view Analysis::inner_op(EventId device_event) const {
-  const EventId op = launching_op(*trace, timeline, device_event);
-  return op == kNone ? std::string_view{} : trace->name_of(op);
+  const auto names = chains.names(chains.of(device_event));
+  return names.empty() ? std::string_view{} : trace->strings.view(names.back());
 }
 
-Analysis analyze(const Trace& trace) { return Analyzer(trace).analyze(); }
+Analysis analyze(const Trace& trace, int threads) { return Analyzer(trace, threads).analyze(); }
 
 }  // namespace hunch::analysis

@@ -8,6 +8,7 @@
 
 #include "hunch/analysis/kernel_names.h"
 #include "hunch/analysis/occupancy.h"
+#include "hunch/analysis/op_chains.h"
 #include "hunch/analysis/ranges.h"
 #include "hunch/analysis/timeline.h"
 #include "hunch/trace/trace.h"
@@ -61,6 +62,7 @@ class FactsTable {
 struct Analysis {
   const trace::Trace* trace = nullptr;
   Timeline timeline;
+  OpChains chains;                    // the ops around each launch
   FactsTable facts;                   // by StringId: facts of each device event's name, else default
   std::vector<Forward> forwards;      // in order of first start
   std::vector<EventId> unattributed;  // device work that belongs to no forward, by start
@@ -76,7 +78,7 @@ struct Analysis {
   std::string_view inner_op(EventId device_event) const;
 };
 
-// The trace must outlive the result.
-Analysis analyze(const trace::Trace& trace);
+// The trace must outlive the result, which is the same for any number of threads.
+Analysis analyze(const trace::Trace& trace, int threads = 1);
 
 }  // namespace hunch::analysis

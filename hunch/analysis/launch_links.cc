@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 namespace hunch::analysis {
 namespace {
@@ -18,83 +20,125 @@ constexpr Ns kClockSkew = 5'000;
 constexpr uint32_t kUnknown = UINT32_MAX - 1;    // nothing seen yet
 constexpr uint32_t kAmbiguous = UINT32_MAX - 2;  // more than one process
 
+// Of calls that share a correlation, those that one process's work may come from: places of a group.
+struct Section {
+  uint32_t process = kUnknown;
+  uint32_t begin = 0, end = 0;
+  uint32_t chosen = 0;  // the last choice, which the next is near to
+};
+
+// Calls that share a correlation: by process, runtime before driver, then by start.
 struct Calls {
   const EventId* first = nullptr;
-  std::size_t count = 0;
+  uint32_t count = 0;
+  Section* section = nullptr;  // where there are several
 };
 
 class CallTable {
  public:
   CallTable(const Trace& trace, const Processes& processes) : trace_(trace), processes_(processes) {
-    std::size_t calls = 0;
-    for (std::size_t i = 0; i < trace.size(); ++i) calls += is_call(i);
-    const std::size_t capacity = std::bit_ceil(2 * calls + 2);
-    shift_ = 64 - std::countr_zero(capacity);
-    slots_.assign(capacity, Slot{});
-    std::size_t sharing = 0;
+    slots_.resize(kFewest);
+    std::vector<EventId> calls;
+    std::vector<uint32_t> group_of;  // beside calls
+    uint32_t last_calling = kNone;
     for (std::size_t i = 0; i < trace.size(); ++i) {
-      if (!is_call(i)) continue;
-      Slot& slot = find(trace.correlation[i]);
-      if (slot.count == 0) {
-        slot = Slot{trace.correlation[i], static_cast<EventId>(i), 1};
-      } else {
-        sharing += slot.count == 1 ? 2 : 1;
-        ++slot.count;
-      }
+      if (!trace::is_api_call(trace.kind[i])) continue;
+      if (const uint32_t process = process_of(static_cast<EventId>(i)); process != last_calling)
+        calling_.insert(last_calling = process);
+      if (trace.correlation[i] == 0) continue;
+      calls.push_back(static_cast<EventId>(i));
+      group_of.push_back(add(trace.correlation[i]));
     }
-    if (sharing > 0) sort_shared(sharing);
+    // A counting sort that keeps the rows' order, which mostly is the one wanted.
+    uint32_t begin = 0;
+    for (Group& group : groups_) {
+      group.begin = begin;
+      begin += std::exchange(group.count, 0);
+    }
+    calls_.resize(calls.size());
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      Group& group = groups_[group_of[i]];
+      calls_[group.begin + group.count++] = calls[i];
+    }
+    if (groups_.size() == calls.size()) return;
+    sections_.resize(groups_.size());
+    for (const Group& group : groups_)
+      if (group.count > 1) sort(group);
   }
 
-  // All calls with this correlation: by process, runtime before driver, then by start.
   Calls of(uint64_t correlation) {
     if (correlation == 0) return {};
-    const Slot& slot = find(correlation);
-    if (slot.count == 0) return {};
-    if (slot.count == 1) return {&slot.first, 1};
-    return {shared_.data() + slot.first, slot.count};
+    const Slot& slot = slots_[find(correlation)];
+    if (slot.group == kNone) return {};
+    const Group& group = groups_[slot.group];
+    return {calls_.data() + group.begin, group.count, group.count > 1 ? &sections_[slot.group] : nullptr};
   }
 
   uint32_t process_of(EventId event) const { return processes_.of_track[trace_.track[event]]; }
+  // The processes that make calls.
+  const std::set<uint32_t>& calling() const { return calling_; }
 
  private:
+  static constexpr std::size_t kFewest = 4096;
+
   struct Slot {
     uint64_t correlation = 0;
-    uint32_t first = kNone;  // the call itself, or where its group begins in shared_
-    uint32_t count = 0;      // 0: free
+    uint32_t group = kNone;  // kNone: free
+  };
+  struct Group {
+    uint32_t begin = 0;  // into calls_
+    uint32_t count = 0;
   };
 
-  bool is_call(std::size_t event) const {
-    return trace::is_api_call(trace_.kind[event]) && trace_.correlation[event] != 0;
-  }
-
-  Slot& find(uint64_t correlation) {
+  std::size_t find(uint64_t correlation) const {
     const std::size_t mask = slots_.size() - 1;
-    std::size_t at = (correlation * 0x9E3779B97F4A7C15u) >> shift_;
-    while (slots_[at].count != 0 && slots_[at].correlation != correlation) at = (at + 1) & mask;
-    return slots_[at];
+    std::size_t at = (correlation * 0x9E3779B97F4A7C15u) >> (64 - std::countr_zero(slots_.size()));
+    while (slots_[at].group != kNone && slots_[at].correlation != correlation) at = (at + 1) & mask;
+    return at;
   }
 
-  void sort_shared(std::size_t sharing) {
-    shared_.reserve(sharing);
-    for (std::size_t i = 0; i < trace_.size(); ++i)
-      if (is_call(i) && find(trace_.correlation[i]).count > 1) shared_.push_back(static_cast<EventId>(i));
-    const auto key = [this](EventId id) {
-      return std::tuple(trace_.correlation[id], process_of(id), trace_.kind[id], trace_.start[id], id);
-    };
-    static_assert(EventKind::runtime_call < EventKind::driver_call);
-    std::sort(shared_.begin(), shared_.end(), [&key](EventId a, EventId b) { return key(a) < key(b); });
-    for (std::size_t i = 0; i < shared_.size();) {
-      Slot& slot = find(trace_.correlation[shared_[i]]);
-      slot.first = static_cast<uint32_t>(i);
-      i += slot.count;
+  // Counts one more call in the group of this correlation.
+  uint32_t add(uint64_t correlation) {
+    Slot& slot = slots_[find(correlation)];
+    const uint32_t known = slot.group;
+    if (known != kNone) {
+      ++groups_[known].count;
+      return known;
     }
+    const auto group = static_cast<uint32_t>(groups_.size());
+    slot = {correlation, group};
+    groups_.push_back({0, 1});
+    if (2 * groups_.size() > slots_.size()) grow();
+    return group;
+  }
+
+  void grow() {
+    std::vector<Slot> old(2 * slots_.size());
+    old.swap(slots_);
+    for (const Slot& slot : old)
+      if (slot.group != kNone) slots_[find(slot.correlation)] = slot;
+  }
+
+  void sort(const Group& group) {
+    static_assert(EventKind::runtime_call < EventKind::driver_call);
+    const auto before = [this](EventId a, EventId b) {
+      const auto key = [this](EventId id) {
+        return std::tuple(process_of(id), trace_.kind[id], trace_.start[id], id);
+      };
+      return key(a) < key(b);
+    };
+    const auto begin = calls_.begin() + static_cast<std::ptrdiff_t>(group.begin);
+    const auto end = begin + static_cast<std::ptrdiff_t>(group.count);
+    if (!std::is_sorted(begin, end, before)) std::sort(begin, end, before);
   }
 
   const Trace& trace_;
   const Processes& processes_;
-  std::vector<Slot> slots_;
-  std::vector<EventId> shared_;
-  int shift_ = 0;
+  std::vector<Slot> slots_;  // a power of two, at most half full
+  std::vector<Group> groups_;
+  std::vector<EventId> calls_;     // group by group
+  std::vector<Section> sections_;  // by group; none where no correlation is shared
+  std::set<uint32_t> calling_;
 };
 
 // The one process that all calls of a group belong to, or kAmbiguous.
@@ -103,25 +147,46 @@ uint32_t only_process(const CallTable& table, Calls calls) {
   return first == table.process_of(calls.first[calls.count - 1]) ? first : kAmbiguous;  // sorted by process
 }
 
-EventId choose(const Trace& trace, const CallTable& table, Calls calls, uint32_t process, Ns work_start) {
+// The calls of one process: its runtime's, where there are any.
+Section section_of(const Trace& trace, const CallTable& table, Calls calls, uint32_t process) {
   const EventId* const end = calls.first + calls.count;
   const EventId* const begin =
       std::partition_point(calls.first, end, [&](EventId call) { return table.process_of(call) < process; });
-  if (begin == end || table.process_of(*begin) != process) return kNone;
-  const EventKind kind = trace.kind[*begin];  // runtime, where there is one
-  const EventId* const after = std::partition_point(begin, end, [&](EventId call) {
-    return table.process_of(call) == process && trace.kind[call] == kind &&
-           trace.start[call] <= work_start + kClockSkew;
+  const EventId* const behind = std::partition_point(begin, end, [&](EventId call) {
+    return table.process_of(call) == process && trace.kind[call] == trace.kind[*begin];
   });
-  return after == begin ? *begin : *(after - 1);
+  const auto place = [&](const EventId* call) { return static_cast<uint32_t>(call - calls.first); };
+  return {process, place(begin), place(behind), place(begin)};
+}
+
+// The call of this process that started last before the work; the first where all started later.
+EventId choose(const Trace& trace, const CallTable& table, Calls calls, uint32_t process, Ns work_start) {
+  if (calls.count == 1) return table.process_of(*calls.first) == process ? *calls.first : kNone;
+  Section& section = *calls.section;
+  if (section.process != process) section = section_of(trace, table, calls, process);
+  if (section.begin == section.end) return kNone;
+  const Ns latest = work_start + kClockSkew;
+  const auto started = [&](uint32_t place) { return trace.start[calls.first[place]] <= latest; };
+  // Work comes by start: the choice is the last one or lies behind it, unless the section is new.
+  uint32_t& chosen = section.chosen;
+  if (chosen > section.begin && !started(chosen)) chosen = section.begin;
+  constexpr uint32_t kNear = 4;
+  for (uint32_t step = 0; chosen + 1 < section.end && started(chosen + 1); ++step, ++chosen) {
+    if (step < kNear) continue;
+    const EventId* const behind =
+        std::partition_point(calls.first + chosen, calls.first + section.end,
+                             [&](EventId call) { return trace.start[call] <= latest; });
+    chosen = static_cast<uint32_t>(behind - calls.first) - 1;
+    break;
+  }
+  return calls.first[chosen];
 }
 
 // Which process each track's device work comes from; kUnknown or kAmbiguous where that cannot be told.
 std::vector<uint32_t> processes_of_device_tracks(const Trace& trace, const std::vector<EventId>& device_order,
                                                  const Processes& processes, CallTable& table) {
   std::vector<bool> launches(processes.count, false);
-  for (std::size_t i = 0; i < trace.size(); ++i)
-    if (trace::is_api_call(trace.kind[i])) launches[processes.of_track[trace.track[i]]] = true;
+  for (const uint32_t process : table.calling()) launches[process] = true;
 
   // A pid that is the number of the work's own device names the device, even where some process has that
   // number as well.
@@ -139,6 +204,10 @@ std::vector<uint32_t> processes_of_device_tracks(const Trace& trace, const std::
     if (!launches[processes.of_track[t]] || named_by_device[t]) continue;
     from[t] = processes.of_track[t];
     told[t] = true;
+  }
+  if (table.calling().size() == 1) {
+    for (uint32_t& each : from) each = *table.calling().begin();
+    return from;
   }
   for (const EventId work : device_order) {
     const uint32_t track = trace.track[work];

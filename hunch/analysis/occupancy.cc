@@ -103,4 +103,21 @@ std::optional<Occupancy> compute_occupancy(const trace::DeviceDetail& kernel,
   return occupancy;
 }
 
+std::size_t Occupancies::Hash::operator()(const Key& key) const {
+  uint64_t hash = static_cast<uint64_t>(key.device) << 32 ^ static_cast<uint32_t>(key.registers);
+  const auto mix = [&hash](uint64_t value) { hash = (hash ^ value) * 0xD1B54A32D192ED03u ^ hash >> 29; };
+  mix(static_cast<uint64_t>(key.shared_bytes));
+  for (const uint32_t size : key.grid) mix(size);
+  for (const uint32_t size : key.block) mix(size);
+  return hash ^ hash >> 32;
+}
+
+const std::optional<Occupancy>& Occupancies::of(const trace::DeviceDetail& kernel) {
+  const Key key{kernel.device, kernel.registers, kernel.shared_bytes, kernel.grid, kernel.block};
+  const auto [at, fresh] = known_.try_emplace(key);
+  if (const auto* device = trace_.device(kernel.device); fresh && device != nullptr)
+    at->second = compute_occupancy(kernel, *device);
+  return at->second;
+}
+
 }  // namespace hunch::analysis

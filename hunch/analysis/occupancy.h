@@ -3,8 +3,10 @@
 // limit report a wrong 0 above it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <string>
+#include <unordered_map>
 
 #include "hunch/trace/trace.h"
 
@@ -20,5 +22,26 @@ struct Occupancy {
 // Nothing where the trace lacks a needed field or the device is unknown.
 std::optional<Occupancy> compute_occupancy(const trace::DeviceDetail& kernel,
                                            const trace::DeviceProperties& device);
+
+// The same for one launch after another: launches that are alike are worked out once.
+class Occupancies {
+ public:
+  explicit Occupancies(const trace::Trace& trace) : trace_(trace) {}
+  // Nothing also where the trace does not describe the device.
+  const std::optional<Occupancy>& of(const trace::DeviceDetail& kernel);
+
+ private:
+  struct Key {
+    int32_t device, registers;
+    int64_t shared_bytes;
+    std::array<uint32_t, 3> grid, block;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  const trace::Trace& trace_;
+  std::unordered_map<Key, std::optional<Occupancy>, Hash> known_;
+};
 
 }  // namespace hunch::analysis

@@ -3,6 +3,7 @@
 #include "hunch/analysis/timeline.h"
 
 #include <algorithm>
+#include <array>
 #include <span>
 #include <string_view>
 #include <unordered_map>
@@ -135,23 +136,31 @@ void order_device_work(const Trace& trace, Timeline& timeline) {
   }
 }
 
-void find_waits(const Trace& trace, Timeline& timeline) {
-  std::vector<bool> waits(trace.strings.size());
-  for (trace::StringId id = 0; id < trace.strings.size(); ++id)
-    waits[id] = is_synchronizing_call(trace.strings.view(id));
+// Calls of which the name says something: waits, and what happens once.
+void find_told_calls(const Trace& trace, Timeline& timeline) {
+  std::vector<uint8_t> told(trace.strings.size());
+  constexpr uint8_t kWaits = 1, kOnce = 2;
+  for (trace::StringId id = 0; id < trace.strings.size(); ++id) {
+    const std::string_view name = trace.strings.view(id);
+    told[id] = static_cast<uint8_t>((is_synchronizing_call(name) ? kWaits : 0) |
+                                    (is_one_time_call(name) ? kOnce : 0));
+  }
   const auto is_wait = [&](EventId id) {
-    return trace::is_api_call(trace.kind[id]) && waits[trace.name[id]];
+    return trace::is_api_call(trace.kind[id]) && (told[trace.name[id]] & kWaits) != 0;
   };
   for (EventId id = 0; id < trace.size(); ++id) {
+    if (!trace::is_api_call(trace.kind[id]) || told[trace.name[id]] == 0) continue;
+    if ((told[trace.name[id]] & kOnce) != 0) timeline.one_time_calls.push_back(id);
     if (!is_wait(id)) continue;
     EventId at = timeline.parent[id];
     while (at != kNone && !is_wait(at)) at = timeline.parent[at];
     if (at == kNone) timeline.waits.push_back(id);
   }
-  std::sort(timeline.waits.begin(), timeline.waits.end(), [&trace](EventId a, EventId b) {
-    if (trace.track[a] != trace.track[b]) return trace.track[a] < trace.track[b];
-    return trace.start[a] != trace.start[b] ? trace.start[a] < trace.start[b] : a < b;
-  });
+  for (auto* calls : {&timeline.waits, &timeline.one_time_calls})
+    std::sort(calls->begin(), calls->end(), [&trace](EventId a, EventId b) {
+      if (trace.track[a] != trace.track[b]) return trace.track[a] < trace.track[b];
+      return trace.start[a] != trace.start[b] ? trace.start[a] < trace.start[b] : a < b;
+    });
 }
 
 }  // namespace
@@ -161,7 +170,7 @@ Timeline build_timeline(const Trace& trace) {
   timeline.parent.assign(trace.size(), kNone);
   timeline.launch.assign(trace.size(), kNone);
   nest_all(trace, timeline.parent);
-  find_waits(trace, timeline);
+  find_told_calls(trace, timeline);
   order_device_work(trace, timeline);
   timeline.unlinked = link_launches(trace, timeline.device_order, timeline.launch);
   return timeline;
@@ -171,6 +180,15 @@ bool is_synchronizing_call(std::string_view name) {
   using base::contains;
   if (contains(name, "Synchronize")) return true;
   return contains(name, "Memcpy") && !contains(name, "Async") && !contains(name, "DtoD");
+}
+
+bool is_one_time_call(std::string_view name) {
+  constexpr auto kCalls = std::to_array<std::string_view>(
+      {"cuModuleLoad", "cuLibraryLoad", "cudaLibraryLoad", "cudaMalloc", "cuMemAlloc", "cuMemCreate",
+       "hipModuleLoad", "hipMalloc", "cuLinkComplete", "nvrtcCompileProgram"});
+  const bool known = std::any_of(kCalls.begin(), kCalls.end(),
+                                 [&](std::string_view call) { return name.starts_with(call); });
+  return known && !base::contains(name, "Async") && !base::contains(name, "Host");
 }
 
 std::vector<EventId> op_stack(const Trace& trace, const Timeline& timeline, EventId device_event) {

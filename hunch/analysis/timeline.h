@@ -22,9 +22,10 @@ struct Timeline {
       parent;  // innermost enclosing host event of the same track, or kNone; kNone for device work
   std::vector<EventId> launch;  // device work: its launch call, or kNone; kNone for host events
   std::vector<EventId> waits;   // synchronizing calls by track, then start; of nested ones the outermost
-  std::vector<EventId> device_order;  // all device work by start time, then row
-  std::vector<Ns> device_reach;       // beside device_order: the latest end of any device work up to there
-  uint64_t unlinked = 0;              // device work without a launch call in the trace
+  std::vector<EventId> one_time_calls;  // is_one_time_call() by their names; by track, then start
+  std::vector<EventId> device_order;    // all device work by start time, then row
+  std::vector<Ns> device_reach;         // beside device_order: the latest end of any device work up to there
+  uint64_t unlinked = 0;                // device work without a launch call in the trace
 };
 
 // An event may end this much after the event it starts in and still nest: clocks and rounding differ.
@@ -41,6 +42,10 @@ EventId launching_op(const trace::Trace& trace, const Timeline& timeline, EventI
 // Whether a call by this name returns only when the device is done: the synchronize calls and the copies
 // that are not asynchronous. Names alone do not tell whether it did have to wait.
 bool is_synchronizing_call(std::string_view name);
+
+// Whether a call by this name happens once, or until a pool has grown: it loads modules or libraries of
+// kernels, or allocates device memory from the driver.
+bool is_one_time_call(std::string_view name);
 
 // Per track the number of its process: tracks with the same pid have the same number, from 0 without gaps.
 struct Processes {

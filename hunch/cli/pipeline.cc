@@ -8,21 +8,34 @@
 
 #include "hunch/base/mapped_file.h"
 #include "hunch/base/strings.h"
+#include "hunch/base/thread_pool.h"
 #include "hunch/cli/progress.h"
 
 namespace hunch::cli {
 
-Study::Study(trace::Trace source)
+namespace {
+
+// What a trace of fewer events takes is less than what threads cost.
+constexpr std::size_t kLittle = 50'000;
+
+int threads_for(const trace::Trace& trace, int threads) {
+  if (trace.size() < kLittle) return 1;
+  return threads > 0 ? threads : base::ThreadPool::hardware_threads();
+}
+
+}  // namespace
+
+Study::Study(trace::Trace source, int threads)
     : trace(std::move(source)),
-      analysis(analysis::analyze(trace)),
-      findings(analysis::rules::find_all(analysis)) {}
+      analysis(analysis::analyze(trace, threads_for(trace, threads))),
+      findings(analysis::rules::find_all(analysis, threads_for(trace, threads))) {}
 
 base::Result<std::unique_ptr<Study>> study_file(const std::string& path,
                                                 const formats::ReadOptions& options) {
   Progress progress(fmt::format("reading {} ...", path));
   HUNCH_ASSIGN(trace::Trace trace, formats::read_trace(path, options));
   progress.say(fmt::format("analysing {} ...", path));
-  return std::make_unique<Study>(std::move(trace));
+  return std::make_unique<Study>(std::move(trace), options.threads);
 }
 
 base::Result<guess::Guess> guess_of_file(const std::string& path) {

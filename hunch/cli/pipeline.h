@@ -21,7 +21,8 @@ struct Study {
   analysis::Analysis analysis;
   std::vector<analysis::rules::Finding> findings;
 
-  explicit Study(trace::Trace source);
+  // `threads`: as ReadOptions says; the Study is the same for any number.
+  explicit Study(trace::Trace source, int threads = 1);
   Study(const Study&) = delete;
   Study& operator=(const Study&) = delete;
 };

@@ -2,8 +2,8 @@
 // makes it the same kernel, the sequence of the first run, evidence told in words, and the account of every
 // device event. Nothing here draws, and nothing here is counted that the analysis did not count.
 #include <algorithm>
-#include <map>
-#include <tuple>
+#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -57,18 +57,42 @@ std::optional<OccupancyCell> occupancy_of(const Trace& trace, EventId event) {
 }
 
 // What makes two device events of a forward the same row.
-using RowKey = std::tuple<trace::StringId, EventKind, std::string_view, std::string_view, int32_t, int64_t,
-                          std::array<uint32_t, 3>, std::array<uint32_t, 3>>;
+struct RowKey {
+  trace::StringId name, outer_op, inner_op;
+  EventKind kind;
+  int32_t registers;
+  int64_t shared_bytes;
+  std::array<uint32_t, 3> grid, block;
+  bool operator==(const RowKey&) const = default;
+};
+
+struct RowHash {
+  std::size_t operator()(const RowKey& key) const {
+    uint64_t hash = uint64_t{key.name} << 32 | key.outer_op;
+    const auto mix = [&hash](uint64_t value) { hash = ((hash ^ value) * 0xD1B54A32D192ED03u) ^ hash >> 29; };
+    mix(uint64_t{key.inner_op} << 8 | static_cast<uint8_t>(key.kind));
+    mix(static_cast<uint64_t>(key.shared_bytes) << 9 | static_cast<uint32_t>(key.registers));
+    mix(uint64_t{key.grid[0]} << 32 | key.grid[1]);
+    mix(uint64_t{key.grid[2]} << 32 | key.block[0]);
+    mix(uint64_t{key.block[1]} << 32 | key.block[2]);
+    return hash ^ hash >> 32;
+  }
+};
 
 RowKey key_of(const Analysis& analysis, EventId event) {
+  static const DeviceDetail kNotSaid;
   const Trace& trace = *analysis.trace;
   const DeviceDetail* detail = trace.device_detail(event);
-  const DeviceDetail none;
-  if (detail == nullptr) detail = &none;
+  if (detail == nullptr) detail = &kNotSaid;
+  const auto ops = analysis.chains.names(analysis.chains.of(event));
+  // An op without a name reads like none.
+  const auto told = [&trace](trace::StringId op) {
+    return trace.strings.view(op).empty() ? trace::kNone : op;
+  };
   return {trace.name[event],
+          ops.empty() ? trace::kNone : told(ops.front()),
+          ops.empty() ? trace::kNone : told(ops.back()),
           trace.kind[event],
-          analysis.outer_op(event),
-          analysis.inner_op(event),
           detail->registers,
           detail->shared_bytes,
           detail->grid,
@@ -98,7 +122,7 @@ KernelRow make_row(const Analysis& analysis, const Forward& forward, EventId eve
 // The rows of one forward, and for each key its row.
 struct Grouped {
   std::vector<KernelRow> rows;
-  std::map<RowKey, std::size_t> row_of;
+  std::unordered_map<RowKey, std::size_t, RowHash> row_of;
 };
 
 Grouped group(const Analysis& analysis, const Forward& forward) {
@@ -107,7 +131,7 @@ Grouped group(const Analysis& analysis, const Forward& forward) {
     std::vector<int64_t> time;
   };
   const Trace& trace = *analysis.trace;
-  std::map<RowKey, std::size_t> found;
+  std::unordered_map<RowKey, std::size_t, RowHash> found;
   std::vector<KernelRow> rows;
   std::vector<PerRun> sums;
   for (std::size_t run = 0; run < forward.runs.size(); ++run) {
@@ -137,7 +161,8 @@ Grouped group(const Analysis& analysis, const Forward& forward) {
     rank[order[i]] = i;
     grouped.rows.push_back(std::move(rows[order[i]]));
   }
-  for (auto& [key, index] : found) grouped.row_of.emplace(key, rank[index]);
+  for (auto& [key, index] : found) index = rank[index];
+  grouped.row_of = std::move(found);
   return grouped;
 }
 
@@ -218,16 +243,27 @@ std::vector<int64_t> indices_of(const std::vector<Evidence>& evidence) {
   return indices;
 }
 
+// `first`: when the trace begins.
+std::vector<FindingRow> rows_of(const Analysis& analysis,
+                                const std::vector<analysis::rules::Finding>& findings, Ns first) {
+  std::vector<FindingRow> rows;
+  for (const auto& finding : findings) {
+    FindingRow row;
+    row.finding = finding;
+    row.evidence = evidence_of(analysis, finding.events, first);
+    row.events = indices_of(row.evidence);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
 Statistics statistics_of(const Analysis& analysis) {
   const Trace& trace = *analysis.trace;
   Statistics statistics;
   statistics.events = trace.stats.events;
   statistics.skipped = trace.stats.skipped;
-  for (EventId event = 0; event < trace.size(); ++event) {
-    if (!trace::is_device_work(trace.kind[event])) continue;
-    ++statistics.device_events;
-    statistics.device_ns += trace.duration[event];
-  }
+  statistics.device_events = analysis.timeline.device_order.size();
+  for (const EventId event : analysis.timeline.device_order) statistics.device_ns += trace.duration[event];
   statistics.unattributed_device_events = analysis.unattributed.size();
   for (const EventId event : analysis.unattributed)
     statistics.unattributed_device_ns += trace.duration[event];
@@ -290,7 +326,7 @@ ExplainReport explain(const Analysis& analysis, const std::vector<analysis::rule
     report.forwards.push_back(std::move(row));
     for (KernelRow& kernel : grouped.rows) report.kernels.push_back(std::move(kernel));
   }
-  report.findings = finding_rows(analysis, findings);
+  report.findings = rows_of(analysis, findings, window.first);
   report.statistics = statistics_of(analysis);
   return report;
 }
@@ -310,16 +346,7 @@ std::vector<VerdictRow> verdict_rows(const Analysis& analysis, const std::vector
 
 std::vector<FindingRow> finding_rows(const Analysis& analysis,
                                      const std::vector<analysis::rules::Finding>& findings) {
-  const Ns first = window_of(*analysis.trace).first;
-  std::vector<FindingRow> rows;
-  for (const auto& finding : findings) {
-    FindingRow row;
-    row.finding = finding;
-    row.evidence = evidence_of(analysis, finding.events, first);
-    row.events = indices_of(row.evidence);
-    rows.push_back(std::move(row));
-  }
-  return rows;
+  return rows_of(analysis, findings, window_of(*analysis.trace).first);
 }
 
 }  // namespace hunch::report

@@ -55,7 +55,7 @@ struct Median {
 Median median_run(const Analysis& analysis, const Forward& forward) {
   std::vector<std::pair<Ns, std::size_t>> walls;
   for (std::size_t i = 0; i < forward.runs.size(); ++i)
-    walls.emplace_back(analysis::account(analysis, forward.runs[i]).whole(), i);
+    walls.emplace_back(analysis::wall_ns(analysis, forward.runs[i]), i);
   std::sort(walls.begin(), walls.end());
   Median median;
   median.run = walls[(walls.size() - 1) / 2].second;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "hunch/analysis/attention_ops.h"
 #include "hunch/analysis/rules/evidence.h"
@@ -22,21 +21,24 @@ bool is_backward(std::string_view text) {
 
 struct Call {
   std::string backend;
-  bool backward = false;
   EventId op = kNone;  // kNone: told by the kernel alone
 };
 
-// The attention call that launched the work, or nothing.
-std::optional<Call> call_of(const Analysis& analysis, EventId event) {
-  const auto ops = ops_of(analysis, event);
-  for (const EventId op : ops) {
-    const auto name = analysis.trace->name_of(op);
+// What the ops around a launch tell of the attention call that it belongs to.
+struct CallingOp {
+  std::size_t place = 0;  // in the chain
+  std::string_view backend;
+  bool backward = false;
+};
+
+std::optional<CallingOp> calling_op(const Analysis& analysis, uint32_t chain) {
+  const auto names = analysis.chains.names(chain);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto name = analysis.trace->strings.view(names[i]);
     const auto backend = attention_backend_of_op(name);
-    if (!backend.empty()) return Call{std::string(backend), is_backward(name), op};
+    if (!backend.empty()) return CallingOp{i, backend, is_backward(name)};
   }
-  const KernelFacts& facts = analysis.facts_of(event);
-  if (facts.backend.empty()) return std::nullopt;
-  return Call{facts.backend, facts.family == Family::attention_backward, kNone};
+  return std::nullopt;
 }
 
 // What the inputs of SDPA's call tell: shapes of query and key, the type, whether there is a mask.
@@ -109,37 +111,50 @@ class AttentionBackend final : public Rule {
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     struct Group {
       Selection work;
-      std::vector<std::set<EventId>> calls;  // ops, by run
-      std::vector<int64_t> kernels_alone;    // told by a kernel, by run
+      std::vector<std::vector<EventId>> calls;  // ops, by run; each at least once
+      std::vector<int64_t> kernels_alone;       // told by a kernel, by run
       Call first;
     };
     std::map<std::pair<bool, std::string>, Group> groups;
     const std::size_t runs = forward.runs.size();
+    const auto group_of = [&](bool backward, std::string_view backend, EventId op) -> Group& {
+      auto [at, fresh] = groups.try_emplace({backward, std::string(backend)});
+      Group& group = at->second;
+      if (fresh) {
+        group.first = Call{std::string(backend), op};
+        group.work.runs.resize(runs);
+        group.calls.resize(runs);
+        group.kernels_alone.resize(runs);
+      }
+      return group;
+    };
+    Memo call_of(analysis.chains.size(), [&](uint32_t chain) { return calling_op(analysis, chain); });
     for (std::size_t r = 0; r < runs; ++r) {
       for (const EventId event : forward.runs[r].work) {
-        const auto call = call_of(analysis, event);
-        if (!call) continue;
-        auto [at, fresh] = groups.try_emplace({call->backward, call->backend});
-        Group& group = at->second;
-        if (fresh) {
-          group.first = *call;
-          group.work.runs.resize(runs);
-          group.calls.resize(runs);
-          group.kernels_alone.resize(runs);
+        if (const auto& call = call_of(analysis.chains.of(event))) {
+          const EventId op = op_at(analysis, event, call->place);
+          Group& group = group_of(call->backward, call->backend, op);
+          group.work.runs[r].push_back(event);
+          group.calls[r].push_back(op);
+          continue;
         }
+        const KernelFacts& facts = analysis.facts_of(event);
+        if (facts.backend.empty()) continue;
+        const bool backward = facts.family == Family::attention_backward;
+        Group& group = group_of(backward, facts.backend, kNone);
         group.work.runs[r].push_back(event);
-        if (call->op != kNone) {
-          group.calls[r].insert(call->op);
-        } else if (analysis.facts_of(event).family == Family::attention_forward || call->backward) {
-          ++group.kernels_alone[r];
-        }
+        if (backward || facts.family == Family::attention_forward) ++group.kernels_alone[r];
       }
     }
     std::vector<Finding> findings;
-    for (const auto& [key, group] : groups) {
+    for (auto& [key, group] : groups) {
       std::vector<int64_t> counts;
-      for (std::size_t r = 0; r < runs; ++r)
-        counts.push_back(static_cast<int64_t>(group.calls[r].size()) + group.kernels_alone[r]);
+      for (std::size_t r = 0; r < runs; ++r) {
+        auto& calls = group.calls[r];
+        std::sort(calls.begin(), calls.end());
+        const auto end = std::unique(calls.begin(), calls.end());
+        counts.push_back(static_cast<int64_t>(end - calls.begin()) + group.kernels_alone[r]);
+      }
       const int64_t count = median(counts);
       if (count == 0) continue;
       const bool by_kernel = group.first.op == kNone;

@@ -109,13 +109,25 @@ std::string cost_text(const Analysis& analysis, const Forward& forward, const Se
                      percent_text(share_pct(cost, median_device_ns(forward))));
 }
 
-std::string_view op_word(std::string_view op) {
-  const auto separator = op.rfind("::");
-  return separator == std::string_view::npos ? op : op.substr(separator + 2);
+Words words_of(const Analysis& analysis, EventId device_event) {
+  return analysis.chains.words(analysis.chains.of(device_event));
+}
+
+bool has_word(Words words, std::initializer_list<std::string_view> wanted) {
+  return std::any_of(wanted.begin(), wanted.end(), [&](std::string_view word) {
+    return std::find(words.begin(), words.end(), word) != words.end();
+  });
 }
 
 std::vector<EventId> ops_of(const Analysis& analysis, EventId device_event) {
   return ops_around(analysis, analysis.timeline.launch[device_event]);
+}
+
+EventId op_at(const Analysis& analysis, EventId device_event, std::size_t place) {
+  std::size_t outwards = analysis.chains.names(analysis.chains.of(device_event)).size() - place;
+  EventId at = analysis.timeline.launch[device_event];
+  while (analysis.trace->kind[at] != EventKind::op || --outwards > 0) at = analysis.timeline.parent[at];
+  return at;
 }
 
 std::vector<EventId> ops_around(const Analysis& analysis, EventId host) {
@@ -138,16 +150,21 @@ std::string chain_text(const Analysis& analysis, const std::vector<EventId>& ops
   return text;
 }
 
+std::string chain_text(const Analysis& analysis, uint32_t chain, std::size_t first) {
+  std::string text;
+  for (const trace::StringId name : analysis.chains.names(chain).subspan(first)) {
+    if (!text.empty()) text += " > ";
+    text += analysis.trace->strings.view(name);
+  }
+  return text;
+}
+
 std::optional<std::size_t> find_op(const Analysis& analysis, const std::vector<EventId>& ops,
                                    std::string_view word) {
   for (std::size_t i = 0; i < ops.size(); ++i) {
     if (op_word(analysis.trace->name_of(ops[i])) == word) return i;
   }
   return std::nullopt;
-}
-
-bool launched_inside(const Analysis& analysis, EventId device_event, std::string_view word) {
-  return find_op(analysis, ops_of(analysis, device_event), word).has_value();
 }
 
 EventId previous_sibling(const Analysis& analysis, EventId op) {
@@ -159,8 +176,8 @@ EventId previous_sibling(const Analysis& analysis, EventId op) {
   const EventId first = op > kNear ? op - kNear : 0;
   const EventId last = std::min(op + kNear, static_cast<EventId>(trace.size() - 1));
   for (EventId at = first; at <= last; ++at) {
-    if (at == op || trace.kind[at] != EventKind::op || trace.track[at] != trace.track[op] ||
-        parent[at] != parent[op])
+    if (parent[at] != parent[op] || at == op || trace.kind[at] != EventKind::op ||
+        trace.track[at] != trace.track[op])
       continue;
     if (trace.end(at) > trace.start[op]) continue;
     if (best == kNone || trace.start[at] > trace.start[best]) best = at;
@@ -186,19 +203,11 @@ std::string place_text(const Analysis& analysis, EventId host) {
 }
 
 EventId math_path_of(const Analysis& analysis, EventId device_event) {
-  for (const EventId op : ops_of(analysis, device_event)) {
-    if (analysis.trace->name_of(op).ends_with("attention_math")) return op;
-  }
-  return kNone;
-}
-
-std::string math_path_dtype(const Analysis& analysis, const ForwardRun& run, EventId math_path) {
-  for (auto work = run.work.rbegin(); work != run.work.rend(); ++work) {
-    const KernelFacts& facts = analysis.facts_of(*work);
-    if (facts.family == Family::cast && is_16_bit(facts.dtype) && math_path_of(analysis, *work) == math_path)
-      return facts.dtype;
-  }
-  return {};
+  const Words words = words_of(analysis, device_event);
+  const auto path = std::find_if(words.begin(), words.end(),
+                                 [](std::string_view word) { return word.ends_with("attention_math"); });
+  if (path == words.end()) return kNone;
+  return op_at(analysis, device_event, static_cast<std::size_t>(path - words.begin()));
 }
 
 int64_t elements(const Shape& shape) {
@@ -250,6 +259,24 @@ const trace::DeviceProperties* device_of(const Analysis& analysis, const Forward
 
 bool lies_in(const Analysis& analysis, const ForwardRun& run, EventId host) {
   return analysis.lies_in(run, host);
+}
+
+std::vector<EventId> calls_in(const Analysis& analysis, const ForwardRun& run,
+                              const std::vector<EventId>& calls) {
+  const trace::Trace& trace = *analysis.trace;
+  if (run.range == kNone) {
+    std::vector<EventId> inside;
+    for (const EventId call : calls)
+      if (lies_in(analysis, run, call)) inside.push_back(call);
+    return inside;
+  }
+  const auto begin = std::make_pair(trace.track[run.range], trace.start[run.range]);
+  const auto first = std::partition_point(calls.begin(), calls.end(), [&](EventId call) {
+    return std::make_pair(trace.track[call], trace.start[call]) < begin;
+  });
+  auto last = first;
+  while (last != calls.end() && lies_in(analysis, run, *last)) ++last;
+  return {first, last};
 }
 
 std::string launch_text(const Analysis& analysis, EventId device_event) {

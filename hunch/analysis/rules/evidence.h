@@ -3,12 +3,15 @@
 #pragma once
 
 #include <functional>
+#include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "hunch/analysis/analysis.h"
+#include "hunch/analysis/memo.h"
 #include "hunch/analysis/op_inputs.h"
 #include "hunch/analysis/rules/rule.h"
 
@@ -45,18 +48,24 @@ std::string cost_text(const Analysis& analysis, const Forward& forward, const Se
 std::string percent_text(double percent);  // "12 %", "1.4 %", "under 0.1 %"
 double share_pct(Ns part, Ns whole);
 
-// Ops. A word is an op's name without its namespace: "masked_fill" of "aten::masked_fill".
-std::string_view op_word(std::string_view op);
+// Ops. A word is an op's name without its namespace: "masked_fill" of "aten::masked_fill". The words around a
+// launch, outermost first, are those of its chain (op_chains.h): what is asked of many launches is asked once
+// a chain, by a Memo.
+using Words = std::span<const std::string_view>;
+Words words_of(const Analysis& analysis, EventId device_event);
+bool has_word(Words words, std::initializer_list<std::string_view> wanted);
 // The ops around an event's launch, outermost first, below the innermost range.
 std::vector<EventId> ops_of(const Analysis& analysis, EventId device_event);
+// The op at a place of an event's chain, which must be there.
+EventId op_at(const Analysis& analysis, EventId device_event, std::size_t place);
 // The same around a host event, which is among them where it is an op itself.
 std::vector<EventId> ops_around(const Analysis& analysis, EventId host);
-// "aten::masked_fill > aten::clone > aten::copy_" from ops_of(...)[first] on.
+// "aten::masked_fill > aten::clone > aten::copy_" from ops_of(...)[first] on; the same of a chain.
 std::string chain_text(const Analysis& analysis, const std::vector<EventId>& ops, std::size_t first = 0);
+std::string chain_text(const Analysis& analysis, uint32_t chain, std::size_t first = 0);
 // The place in `ops` of the outermost op with this word, or nothing.
 std::optional<std::size_t> find_op(const Analysis& analysis, const std::vector<EventId>& ops,
                                    std::string_view word);
-bool launched_inside(const Analysis& analysis, EventId device_event, std::string_view word);
 // The op that ended last before `op` began, under the same parent; kNone where none is near in the source.
 EventId previous_sibling(const Analysis& analysis, EventId op);
 // Where the program stood, if the trace has Python stacks: ", from llama.py(243): forward in
@@ -65,9 +74,6 @@ std::string place_text(const Analysis& analysis, EventId host);
 
 // SDPA's math path around a launch ("_scaled_dot_product_attention_math"), or kNone.
 EventId math_path_of(const Analysis& analysis, EventId device_event);
-// The 16-bit type to which that path casts its result ("bf16"), which is the type of its inputs; empty where
-// it casts nothing down.
-std::string math_path_dtype(const Analysis& analysis, const ForwardRun& run, EventId math_path);
 
 // Inputs (op_inputs.h).
 int64_t elements(const Shape& shape);
@@ -84,6 +90,10 @@ const trace::DeviceProperties* device_of(const Analysis& analysis, const Forward
 // Whether a host event lies in a run: on the thread of the run's range and within it; always for a whole
 // trace.
 bool lies_in(const Analysis& analysis, const ForwardRun& run, EventId host);
+
+// Those of `calls` that lie in the run; both by track, then start.
+std::vector<EventId> calls_in(const Analysis& analysis, const ForwardRun& run,
+                              const std::vector<EventId>& calls);
 
 // How a device event was launched, to stand behind a cause: ": `aten::matmul > aten::bmm`, from model.py(12):
 // f".

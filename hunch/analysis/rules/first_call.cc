@@ -6,23 +6,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 
 #include "hunch/analysis/rules/evidence.h"
-#include "hunch/base/strings.h"
 #include "hunch/base/units.h"
 
 namespace hunch::analysis::rules {
 namespace {
-
-bool is_one_time_call(std::string_view name) {
-  constexpr auto kCalls = std::to_array<std::string_view>(
-      {"cuModuleLoad", "cuLibraryLoad", "cudaLibraryLoad", "cudaMalloc", "cuMemAlloc", "cuMemCreate",
-       "hipModuleLoad", "hipMalloc", "cuLinkComplete", "nvrtcCompileProgram"});
-  if (base::contains(name, "Async") || base::contains(name, "Host")) return false;
-  return std::any_of(kCalls.begin(), kCalls.end(),
-                     [&](std::string_view call) { return name.starts_with(call); });
-}
 
 class FirstCall final : public Rule {
  public:
@@ -32,20 +21,14 @@ class FirstCall final : public Rule {
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     if (forward.runs.size() < 2) return {};  // nothing to tell the first run from
     const trace::Trace& trace = *analysis.trace;
-    std::vector<EventId> calls;
-    for (EventId event = 0; event < trace.size(); ++event) {
-      if (trace::is_api_call(trace.kind[event]) && is_one_time_call(trace.name_of(event)))
-        calls.push_back(event);
-    }
+    const auto& calls = analysis.timeline.one_time_calls;
     if (calls.empty()) return {};
     std::vector<int64_t> times(forward.runs.size());
     std::vector<std::vector<EventId>> events(forward.runs.size());
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
-      for (const EventId call : calls) {
-        if (!lies_in(analysis, forward.runs[r], call)) continue;
-        times[r] += trace.duration[call];
-        events[r].push_back(call);
-      }
+      events[r] = calls_in(analysis, forward.runs[r], calls);
+      std::sort(events[r].begin(), events[r].end());
+      for (const EventId call : events[r]) times[r] += trace.duration[call];
     }
     std::vector<int64_t> counts;
     for (const auto& run : events) counts.push_back(static_cast<int64_t>(run.size()));

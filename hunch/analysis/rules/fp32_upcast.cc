@@ -11,36 +11,35 @@
 #include <array>
 
 #include "hunch/analysis/rules/evidence.h"
+#include "hunch/analysis/rules/math_paths.h"
 #include "hunch/base/strings.h"
 #include "hunch/base/units.h"
 
 namespace hunch::analysis::rules {
 namespace {
 
+std::vector<std::string> types_of_launching_op(const Analysis& analysis, EventId event) {
+  const EventId op = launching_op(*analysis.trace, analysis.timeline, event);
+  return op == kNone ? std::vector<std::string>{} : input_types(*analysis.trace, op);
+}
+
 bool is_f32_product(const Analysis& analysis, EventId event) {
   const KernelFacts& facts = analysis.facts_of(event);
   if (facts.family != Family::matmul) return false;
   if (facts.dtype == "f32" || facts.dtype == "tf32") return true;
   if (!facts.dtype.empty()) return false;
-  const auto ops = ops_of(analysis, event);
-  const auto types = ops.empty() ? std::vector<std::string>{} : input_types(*analysis.trace, ops.back());
+  const auto types = types_of_launching_op(analysis, event);
   return types.size() >= 2 && types[0] == "float" && types[1] == "float";
 }
 
 // The 16-bit type that a cast to f32 reads, or empty where that is not known.
-std::string source_of(const Analysis& analysis, EventId cast) {
-  const auto ops = ops_of(analysis, cast);
-  if (!ops.empty()) {
-    const auto types = input_types(*analysis.trace, ops.back());
-    if (types.size() >= 2 && types[0] == "float" && is_16_bit(types[1]))
-      return types[1] == "c10::Half" ? "f16" : "bf16";
-    if (types.size() >= 2) return {};
-  }
-  const std::string& readable = analysis.facts_of(cast).readable;  // "cast bf16 to f32"
-  for (const std::string_view dtype : {"bf16", "f16"}) {
-    if (readable == fmt::format("cast {} to f32", dtype)) return std::string(dtype);
-  }
-  return {};
+std::string_view source_of(const Analysis& analysis, EventId cast) {
+  const auto types = types_of_launching_op(analysis, cast);
+  if (types.size() >= 2 && types[0] == "float" && is_16_bit(types[1]))
+    return types[1] == "c10::Half" ? "f16" : "bf16";
+  if (types.size() >= 2) return {};
+  const std::string& readable = analysis.facts_of(cast).readable;
+  return readable == "cast bf16 to f32" ? "bf16" : readable == "cast f16 to f32" ? "f16" : "";
 }
 
 bool passes_values_on(Family family) {
@@ -68,20 +67,20 @@ bool product_follows(const Analysis& analysis, const ForwardRun& run, std::size_
   return false;
 }
 
-bool casts_up(const Analysis& analysis, const ForwardRun& run, std::size_t at) {
+bool casts_up(const Analysis& analysis, MathPaths& paths, const ForwardRun& run, std::size_t at) {
   const EventId event = run.work[at];
   const KernelFacts& facts = analysis.facts_of(event);
   if (facts.family != Family::cast || facts.dtype != "f32") return false;
   const EventId path = math_path_of(analysis, event);
-  if (path == kNone) return !source_of(analysis, event).empty() && product_follows(analysis, run, at);
-  if (math_path_dtype(analysis, run, path).empty()) return false;
-  return std::any_of(run.work.begin(), run.work.end(), [&](EventId other) {
-    return math_path_of(analysis, other) == path && is_f32_product(analysis, other);
+  if (path == kNone) return product_follows(analysis, run, at) && !source_of(analysis, event).empty();
+  const MathPath& call = paths.of(run, path);
+  return !call.dtype.empty() && std::any_of(call.work.begin(), call.work.end(), [&](std::size_t other) {
+    return is_f32_product(analysis, run.work[other]);
   });
 }
 
 // The weights of the math path, cast down between its softmax and its last product, which reads f32.
-bool casts_unread_weights(const Analysis& analysis, const ForwardRun& run, std::size_t at) {
+bool casts_unread_weights(const Analysis& analysis, MathPaths& paths, const ForwardRun& run, std::size_t at) {
   const EventId event = run.work[at];
   const KernelFacts& facts = analysis.facts_of(event);
   if (facts.family != Family::cast || !is_16_bit(facts.dtype)) return false;
@@ -91,19 +90,18 @@ bool casts_unread_weights(const Analysis& analysis, const ForwardRun& run, std::
   const EventId caller = analysis.timeline.parent[path];
   if (caller == kNone || op_word(analysis.trace->name_of(caller)) != "scaled_dot_product_attention")
     return false;
-  bool softmax = false;
-  for (std::size_t before = 0; before < at; ++before) {
-    softmax = softmax || (analysis.facts_of(run.work[before]).family == Family::softmax &&
-                          math_path_of(analysis, run.work[before]) == path);
-  }
+  const MathPath& call = paths.of(run, path);
+  const bool softmax = std::any_of(call.work.begin(), call.work.end(), [&](std::size_t other) {
+    return other < at && analysis.facts_of(run.work[other]).family == Family::softmax;
+  });
   if (!softmax || at + 1 >= run.work.size()) return false;
   return math_path_of(analysis, run.work[at + 1]) == path && is_f32_product(analysis, run.work[at + 1]);
 }
 
 std::optional<int64_t> bytes_written(const Analysis& analysis, EventId cast) {
-  const auto ops = ops_of(analysis, cast);
-  if (ops.empty()) return std::nullopt;
-  const auto shapes = input_shapes(*analysis.trace, ops.back());
+  const EventId op = launching_op(*analysis.trace, analysis.timeline, cast);
+  if (op == kNone) return std::nullopt;
+  const auto shapes = input_shapes(*analysis.trace, op);
   const auto size = bytes_of_type(analysis.facts_of(cast).dtype);
   if (shapes.empty() || !shapes.front() || !size) return std::nullopt;
   return elements(*shapes.front()) * *size;
@@ -117,13 +115,14 @@ class Fp32Upcast final : public Rule {
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     Selection up;
     Selection unread;
+    MathPaths paths(analysis);
     for (const ForwardRun& run : forward.runs) {
       auto& ups = up.runs.emplace_back();
       auto& unreads = unread.runs.emplace_back();
       for (std::size_t at = 0; at < run.work.size(); ++at) {
         if (analysis.facts_of(run.work[at]).family != Family::cast) continue;
-        if (casts_up(analysis, run, at)) ups.push_back(run.work[at]);
-        if (casts_unread_weights(analysis, run, at)) unreads.push_back(run.work[at]);
+        if (casts_up(analysis, paths, run, at)) ups.push_back(run.work[at]);
+        if (casts_unread_weights(analysis, paths, run, at)) unreads.push_back(run.work[at]);
       }
     }
     std::vector<Finding> findings;

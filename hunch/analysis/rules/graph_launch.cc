@@ -22,9 +22,16 @@ class GraphLaunch final : public Rule {
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     const trace::Trace& trace = *analysis.trace;
+    trace::StringId last_name = kNone;  // neighbours are launched by calls of one name
+    bool is_graph_launch = false;
     const Selection selection = select(forward, [&](EventId event) {
       const EventId call = analysis.timeline.launch[event];
-      return call != kNone && base::contains(trace.name_of(call), "GraphLaunch");
+      if (call == kNone) return false;
+      if (trace.name[call] != last_name) {
+        last_name = trace.name[call];
+        is_graph_launch = base::contains(trace.name_of(call), "GraphLaunch");
+      }
+      return is_graph_launch;
     });
     const int64_t count = median_count(selection);
     if (count == 0) return {};

@@ -127,20 +127,19 @@ std::string advice_for(std::string_view in_place, const Before& before) {
       before.what.empty() ? std::string("an earlier op") : "the op before it (" + before.what + ")");
 }
 
-// The place in `ops` of the op that the copy is on account of: the cloning op, else a clone that the program
-// calls.
-std::optional<std::size_t> copying_op(const Analysis& analysis, EventId copy,
-                                      const std::vector<EventId>& ops) {
-  if (ops.empty()) return std::nullopt;
-  const std::string_view last = op_word(analysis.trace->name_of(ops.back()));
-  if (last != "copy_" && last != "clone") return std::nullopt;
+// The place in the copy's chain of the op that it is on account of: the cloning op, else a clone that the
+// program calls. `moves_memory`: a memcpy, as a kernel changes the layout.
+std::optional<std::size_t> copying_op(Words ops, bool moves_memory) {
+  if (ops.empty() || (ops.back() != "copy_" && ops.back() != "clone")) return std::nullopt;
   for (std::size_t i = ops.size(); i-- > 0;) {
-    if (is_cloning(op_word(analysis.trace->name_of(ops[i])))) return i;
+    if (is_cloning(ops[i])) return i;
   }
-  const bool program = op_word(analysis.trace->name_of(ops.front())) == "clone";
-  const bool moves_memory =
-      analysis.trace->kind[copy] == trace::EventKind::memcpy;  // a kernel changes the layout
+  const bool program = ops.front() == "clone";
   return program && moves_memory ? std::optional<std::size_t>(0) : std::nullopt;
+}
+
+bool is_memcpy(const Analysis& analysis, EventId event) {
+  return analysis.trace->kind[event] == trace::EventKind::memcpy;
 }
 
 class HiddenCopy final : public Rule {
@@ -154,18 +153,25 @@ class HiddenCopy final : public Rule {
     // Copies by the chain of op names that leads to them.
     std::map<std::string, Selection> by_chain;
     std::map<std::string, std::string> cloning_of;  // chain to the cloning op's name; empty: clone by name
+    const OpChains& chains = analysis.chains;
+    const auto selection_of = [&](uint32_t chain, bool moves_memory) -> Selection* {
+      const auto first = copying_op(chains.words(chain), moves_memory);
+      if (!first) return nullptr;
+      const std::string text = chain_text(analysis, chain, *first);
+      auto& selection = by_chain[text];
+      selection.runs.resize(forward.runs.size());
+      if (is_cloning(chains.words(chain)[*first]))
+        cloning_of[text] = analysis.trace->strings.view(chains.names(chain)[*first]);
+      return &selection;
+    };
+    Memo by_memcpy(chains.size(), [&](uint32_t chain) { return selection_of(chain, true); });
+    Memo by_kernel(chains.size(), [&](uint32_t chain) { return selection_of(chain, false); });
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
       for (const EventId event : forward.runs[r].work) {
         if (!is_device_copy(analysis, event)) continue;
-        const auto ops = ops_of(analysis, event);
-        const auto first = copying_op(analysis, event, ops);
-        if (!first) continue;
-        const std::string_view name = analysis.trace->name_of(ops[*first]);
-        const std::string chain = chain_text(analysis, ops, *first);
-        auto& selection = by_chain[chain];
-        selection.runs.resize(forward.runs.size());
-        selection.runs[r].push_back(event);
-        if (is_cloning(op_word(name))) cloning_of[chain] = name;
+        const uint32_t chain = chains.of(event);
+        Selection* selection = is_memcpy(analysis, event) ? by_memcpy(chain) : by_kernel(chain);
+        if (selection != nullptr) selection->runs[r].push_back(event);
       }
     }
     std::vector<Finding> findings;
@@ -212,9 +218,8 @@ class HiddenCopy final : public Rule {
     std::optional<Before> worst;
     for (std::size_t r = 0; r < selection.runs.size() && !worst; ++r) {
       for (const EventId event : selection.runs[r]) {
-        const auto ops = ops_of(analysis, event);
-        const Before before =
-            op_before(analysis, forward.runs[r], event, ops[*copying_op(analysis, event, ops)]);
+        const auto place = copying_op(words_of(analysis, event), is_memcpy(analysis, event));
+        const Before before = op_before(analysis, forward.runs[r], event, op_at(analysis, event, *place));
         if (!worst || rank(before.saved) > rank(worst->saved)) worst = before;
       }
     }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <map>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "hunch/analysis/attention_ops.h"
 #include "hunch/analysis/rules/evidence.h"
@@ -26,38 +27,22 @@ class HostMoved final : public Rule {
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     const trace::Trace& trace = *analysis.trace;
-    // The innermost attention ops that launched work, with their run.
-    std::unordered_map<EventId, std::size_t> run_of;
-    for (std::size_t r = 0; r < forward.runs.size(); ++r) {
-      for (const EventId event : forward.runs[r].work) {
-        const EventId op = launching_op(trace, analysis.timeline, event);
-        if (op != kNone && !attention_backend_of_op(trace.name_of(op)).empty()) run_of.emplace(op, r);
-      }
-    }
-    if (run_of.empty()) return {};
-    std::unordered_map<EventId, Ns> inside;  // time of direct children
-    for (EventId event = 0; event < trace.size(); ++event) {
-      const EventId parent = analysis.timeline.parent[event];
-      if (parent != kNone && run_of.count(parent) != 0) inside[parent] += trace.duration[event];
-    }
-    std::map<std::string, std::vector<std::vector<EventId>>> by_name;
-    for (const auto& [op, run] : run_of) {
-      auto& runs = by_name[std::string(trace.name_of(op))];
-      runs.resize(forward.runs.size());
-      runs[run].push_back(op);
-    }
+    const Ns host = median_host_ns(forward);
+    const auto is_little = [host](Ns time) {
+      return time < kLeastTime || share_pct(time, host) < kLeastSharePct;
+    };
     std::vector<Finding> findings;
-    for (auto& [name, runs] : by_name) {
-      std::vector<int64_t> selves;
-      for (auto& run : runs) {
-        std::sort(run.begin(), run.end());
-        Ns self = 0;
-        for (const EventId op : run) self += trace.duration[op] - inside[op];
-        selves.push_back(self);
+    for (auto& [name, runs] : attention_ops(analysis, forward)) {
+      // What children take is looked for only where the ops themselves take long.
+      std::vector<int64_t> times;
+      for (const auto& run : runs) times.push_back(time_of(trace, run));
+      if (is_little(median(times))) continue;
+      const auto inside = time_inside(analysis, runs);
+      for (std::size_t r = 0; r < runs.size(); ++r) {
+        for (const EventId op : runs[r]) times[r] -= inside.at(op);
       }
-      const Ns self = median(selves);
-      const Ns host = median_host_ns(forward);
-      if (self < kLeastTime || share_pct(self, host) < kLeastSharePct) continue;
+      const Ns self = median(times);
+      if (is_little(self)) continue;
       Finding finding;
       finding.rule = id();
       finding.range = forward.range;
@@ -78,6 +63,59 @@ class HostMoved final : public Rule {
       findings.push_back(std::move(finding));
     }
     return findings;
+  }
+
+ private:
+  using OpsOfRuns = std::vector<std::vector<EventId>>;  // in order of their rows
+
+  // The innermost attention ops that launched work, by name and run.
+  static std::map<std::string_view, OpsOfRuns> attention_ops(const Analysis& analysis,
+                                                             const Forward& forward) {
+    const OpChains& chains = analysis.chains;
+    std::map<std::string_view, OpsOfRuns> by_name;
+    // An op that launched for several runs counts for the first.
+    std::unordered_set<EventId> counted;
+    Memo ops_of_chain(chains.size(), [&](uint32_t chain) -> OpsOfRuns* {
+      const auto names = chains.names(chain);
+      if (names.empty()) return nullptr;
+      const std::string_view name = analysis.trace->strings.view(names.back());
+      if (attention_backend_of_op(name).empty()) return nullptr;
+      OpsOfRuns& runs = by_name[name];
+      runs.resize(forward.runs.size());
+      return &runs;
+    });
+    for (std::size_t r = 0; r < forward.runs.size(); ++r) {
+      for (const EventId event : forward.runs[r].work) {
+        OpsOfRuns* runs = ops_of_chain(chains.of(event));
+        if (runs == nullptr) continue;
+        const EventId op = launching_op(*analysis.trace, analysis.timeline, event);
+        if (counted.insert(op).second) (*runs)[r].push_back(op);
+      }
+    }
+    for (auto& [name, runs] : by_name) {
+      for (auto& run : runs) std::sort(run.begin(), run.end());
+    }
+    return by_name;
+  }
+
+  static Ns time_of(const trace::Trace& trace, const std::vector<EventId>& ops) {
+    Ns time = 0;
+    for (const EventId op : ops) time += trace.duration[op];
+    return time;
+  }
+
+  // Time of direct children, by op.
+  static std::unordered_map<EventId, Ns> time_inside(const Analysis& analysis, const OpsOfRuns& runs) {
+    std::unordered_map<EventId, Ns> inside;
+    std::vector<bool> is_asked(analysis.trace->size());  // most events are no child of these ops
+    for (const auto& run : runs) {
+      for (const EventId op : run) inside.emplace(op, 0), is_asked[op] = true;
+    }
+    for (EventId event = 0; event < analysis.trace->size(); ++event) {
+      const EventId parent = analysis.timeline.parent[event];
+      if (parent != kNone && is_asked[parent]) inside[parent] += analysis.trace->duration[event];
+    }
+    return inside;
   }
 };
 

@@ -47,7 +47,7 @@ class HostSync final : public Rule {
     std::map<std::string, Group> groups;
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
       const ForwardRun& run = forward.runs[r];
-      for (const EventId wait : waits_in(analysis, run)) {
+      for (const EventId wait : calls_in(analysis, run, analysis.timeline.waits)) {
         const auto ops = ops_around(analysis, wait);
         if (ops.empty() && ends_run(analysis, run, wait)) continue;
         const std::string chain = chain_text(analysis, ops);
@@ -102,26 +102,6 @@ class HostSync final : public Rule {
       const EventId call = analysis.timeline.launch[event];
       return call != kNone && trace.start[call] > trace.start[wait];
     });
-  }
-
-  static std::vector<EventId> waits_in(const Analysis& analysis, const ForwardRun& run) {
-    const trace::Trace& trace = *analysis.trace;
-    const auto& waits = analysis.timeline.waits;
-    if (run.range == kNone) {
-      std::vector<EventId> inside;
-      for (const EventId wait : waits)
-        if (lies_in(analysis, run, wait)) inside.push_back(wait);
-      return inside;
-    }
-    const uint32_t track = trace.track[run.range];
-    const auto first =
-        std::lower_bound(waits.begin(), waits.end(), std::make_pair(track, trace.start[run.range]),
-                         [&](EventId wait, const std::pair<uint32_t, Ns>& key) {
-                           return std::make_pair(trace.track[wait], trace.start[wait]) < key;
-                         });
-    auto last = first;
-    while (last != waits.end() && lies_in(analysis, run, *last)) ++last;
-    return {first, last};
   }
 
   // The name of a copy that the same op launched: "Memcpy DtoH (Device -> Pageable)".

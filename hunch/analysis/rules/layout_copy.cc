@@ -26,7 +26,8 @@ bool any_of(std::string_view word, std::initializer_list<std::string_view> words
 
 struct Place {
   Reason reason = Reason::other;
-  std::size_t first = 0;  // in the ops around the launch: where the chain to show begins
+  std::size_t first = 0;         // in the ops around the launch: where the chain to show begins
+  bool may_be_expanded = false;  // the reason may be an expand right before the op at `first`
 };
 
 bool copies(const Analysis& analysis, EventId event) {
@@ -37,14 +38,13 @@ bool copies(const Analysis& analysis, EventId event) {
 }
 
 // Nothing where the copy is on account of something else than a layout.
-std::optional<Place> place_of(const Analysis& analysis, EventId event, const std::vector<EventId>& ops) {
-  const auto word = [&](std::size_t i) { return op_word(analysis.trace->name_of(ops[i])); };
+std::optional<Place> place_of(Words ops) {
+  const auto word = [&](std::size_t i) { return ops[i]; };
   for (std::size_t i = ops.size(); i-- > 0;) {
     if (any_of(word(i), {"constant_pad_nd", "pad", "_pad_circular"})) return Place{Reason::pad, i};
     if (any_of(word(i), {"repeat", "repeat_heads", "tile", "repeat_interleave", "repeat_kv"}))
       return Place{Reason::repeat, i};
   }
-  if (analysis.facts_of(event).family == Family::fill) return std::nullopt;
   const bool copying = !ops.empty() && any_of(word(ops.size() - 1), {"copy_", "clone", "contiguous"});
   if (!copying) return std::nullopt;
   for (std::size_t i = ops.size(); i-- > 0;) {
@@ -54,13 +54,19 @@ std::optional<Place> place_of(const Analysis& analysis, EventId event, const std
           return Place{Reason::product, j};
         if (base::contains(word(j), "attention")) return Place{Reason::attention, j};
       }
-      const EventId before = word(i) == "contiguous" ? kNone : previous_sibling(analysis, ops[i]);
-      if (before != kNone && op_word(analysis.trace->name_of(before)) == "expand")
-        return Place{Reason::expanded, i};
-      return Place{Reason::contiguous, i};
+      return Place{Reason::contiguous, i, word(i) != "contiguous"};
     }
   }
   return std::nullopt;
+}
+
+bool fills(const Analysis& analysis, EventId event) {
+  return analysis.facts_of(event).family == Family::fill;
+}
+
+bool follows_expand(const Analysis& analysis, EventId op) {
+  const EventId before = previous_sibling(analysis, op);
+  return before != kNone && op_word(analysis.trace->name_of(before)) == "expand";
 }
 
 std::string cause_of(Reason reason, const std::string& chain) {
@@ -132,18 +138,36 @@ class LayoutCopy final : public Rule {
       Selection selection;
     };
     std::map<std::pair<int, std::string>, Group> groups;
+    const OpChains& chains = analysis.chains;
+    const auto group_of = [&](Reason reason, std::string chain) {
+      Group& group = groups[{static_cast<int>(reason), chain}];
+      group.reason = reason;
+      group.chain = std::move(chain);
+      group.selection.runs.resize(forward.runs.size());
+      return &group;
+    };
+    struct OfChain {
+      std::optional<Place> place;
+      Group *group = nullptr, *expanded = nullptr;
+    };
+    Memo of_chain(chains.size(), [&](uint32_t chain) {
+      OfChain of{place_of(chains.words(chain))};
+      if (!of.place) return of;
+      const std::string text = chain_text(analysis, chain, of.place->first);
+      of.group = group_of(of.place->reason, text);
+      if (of.place->may_be_expanded) of.expanded = group_of(Reason::expanded, text);
+      return of;
+    });
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
       for (const EventId event : forward.runs[r].work) {
         if (!copies(analysis, event)) continue;
-        const auto ops = ops_of(analysis, event);
-        const auto place = place_of(analysis, event, ops);
-        if (!place) continue;
-        const std::string chain = chain_text(analysis, ops, place->first);
-        auto& group = groups[{static_cast<int>(place->reason), chain}];
-        group.reason = place->reason;
-        group.chain = chain;
-        group.selection.runs.resize(forward.runs.size());
-        group.selection.runs[r].push_back(event);
+        const OfChain& of = of_chain(chains.of(event));
+        if (!of.place) continue;
+        const Reason reason = of.place->reason;
+        if (fills(analysis, event) && reason != Reason::pad && reason != Reason::repeat) continue;
+        const bool expanded =
+            of.place->may_be_expanded && follows_expand(analysis, op_at(analysis, event, of.place->first));
+        (expanded ? of.expanded : of.group)->selection.runs[r].push_back(event);
       }
     }
     std::vector<Finding> findings;

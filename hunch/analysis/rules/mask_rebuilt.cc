@@ -27,9 +27,8 @@ bool fills(const Analysis& analysis, EventId event) {
 bool goes_on(const Analysis& analysis, EventId event) {
   const Family family = analysis.facts_of(event).family;
   if (family == Family::fill || family == Family::where) return true;
-  const auto ops = ops_of(analysis, event);
-  const std::string_view word =
-      ops.empty() ? std::string_view{} : op_word(analysis.trace->name_of(ops.back()));
+  const Words ops = words_of(analysis, event);
+  const std::string_view word = ops.empty() ? std::string_view{} : ops.back();
   return word == "logical_not" || word == "bitwise_not" || word == "eq";
 }
 

@@ -24,33 +24,26 @@ bool is_tile_kernel(Family family) {
          family == Family::matmul;
 }
 
-std::optional<Occupancy> occupancy_of(const Analysis& analysis, EventId event) {
-  const auto* detail = analysis.trace->device_detail(event);
-  if (detail == nullptr) return std::nullopt;
-  const auto* device = analysis.trace->device(detail->device);
-  if (device == nullptr) return std::nullopt;
-  return compute_occupancy(*detail, *device);
-}
-
 class OccupancyByDesign final : public Rule {
  public:
   std::string_view id() const override { return "occupancy_by_design"; }
   std::string_view summary() const override { return "low occupancy that a tile kernel is built for"; }
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
-    std::map<std::string, Selection> by_name;
+    std::map<std::string_view, Selection> by_name;
+    Occupancies occupancies(*analysis.trace);
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
       for (const EventId event : forward.runs[r].work) {
         if (!is_tile_kernel(analysis.facts_of(event).family)) continue;
         const auto* detail = analysis.trace->device_detail(event);
         if (detail == nullptr || detail->reported_occupancy_pct <= 0) continue;
-        const auto occupancy = occupancy_of(analysis, event);
+        const auto& occupancy = occupancies.of(*detail);
         if (!occupancy || occupancy->theoretical_pct >= kLowPct) continue;
         if (occupancy->grid_limited_pct < 0.9 * occupancy->theoretical_pct) continue;
         if (!base::contains(occupancy->limited_by, "registers") &&
             !base::contains(occupancy->limited_by, "shared memory"))
           continue;
-        auto& selection = by_name[std::string(analysis.trace->name_of(event))];
+        auto& selection = by_name[analysis.trace->name_of(event)];
         selection.runs.resize(forward.runs.size());
         selection.runs[r].push_back(event);
       }
@@ -61,8 +54,8 @@ class OccupancyByDesign final : public Rule {
       const Ns cost = median_ns(analysis, selection);
       if (share_pct(cost, median_device_ns(forward)) < kLeastSharePct) continue;
       const EventId first = selection.evidence().front();
-      const auto occupancy = *occupancy_of(analysis, first);
       const auto& detail = *analysis.trace->device_detail(first);
+      const Occupancy& occupancy = *occupancies.of(detail);
       Finding finding;
       finding.rule = id();
       finding.range = forward.range;

@@ -20,12 +20,12 @@ constexpr int64_t kDefaultSharedLimit = 49152;
 constexpr double kRoundsToZeroPct = 0.5;
 
 struct Judged {
-  bool wrong = false;  // reported as 0, and not so
-  bool tiny = false;   // reported as 0, and so: its grid is that small
-  Occupancy occupancy;
+  bool wrong = false;                    // reported as 0, and not so
+  bool tiny = false;                     // reported as 0, and so: its grid is that small
+  const Occupancy* occupancy = nullptr;  // where wrong
 };
 
-Judged judge(const Analysis& analysis, EventId event) {
+Judged judge(const Analysis& analysis, Occupancies& occupancies, EventId event) {
   Judged judged;
   const auto* detail = analysis.trace->device_detail(event);
   if (analysis.trace->kind[event] != trace::EventKind::kernel || detail == nullptr ||
@@ -33,13 +33,13 @@ Judged judge(const Analysis& analysis, EventId event) {
     return judged;
   const auto* device = analysis.trace->device(detail->device);
   if (device == nullptr) return judged;
-  const auto occupancy = compute_occupancy(*detail, *device);
+  const auto& occupancy = occupancies.of(*detail);
   const int64_t limit =
       device->shared_bytes_per_block > 0 ? device->shared_bytes_per_block : kDefaultSharedLimit;
   judged.tiny = occupancy && occupancy->grid_limited_pct < kRoundsToZeroPct;
   if (!occupancy || judged.tiny || detail->shared_bytes <= limit) return judged;
   judged.wrong = true;
-  judged.occupancy = *occupancy;
+  judged.occupancy = &*occupancy;
   return judged;
 }
 
@@ -50,12 +50,13 @@ class OccupancyMisreported final : public Rule {
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     Selection wrong;
+    Occupancies occupancies(*analysis.trace);
     std::vector<int64_t> real_zeros;
     for (const ForwardRun& run : forward.runs) {
       auto& events = wrong.runs.emplace_back();
       int64_t real = 0;
       for (const EventId event : run.work) {
-        const Judged judged = judge(analysis, event);
+        const Judged judged = judge(analysis, occupancies, event);
         if (judged.wrong) events.push_back(event);
         if (judged.tiny) ++real;
       }
@@ -70,7 +71,7 @@ class OccupancyMisreported final : public Rule {
     const EventId longest = *std::max_element(
         finding.events.begin(), finding.events.end(),
         [&](EventId a, EventId b) { return analysis.trace->duration[a] < analysis.trace->duration[b]; });
-    const Occupancy occupancy = judge(analysis, longest).occupancy;
+    const Occupancy& occupancy = *judge(analysis, occupancies, longest).occupancy;
     const auto& detail = *analysis.trace->device_detail(longest);
     const auto& device = *analysis.trace->device(detail.device);
     finding.claim = fmt::format("{} reported at 0 % occupancy wrongly: {:g} % for {}",

@@ -33,7 +33,8 @@ class Rule {
 
 std::span<const Rule* const> rules();
 
-// All rules on all forwards, in the order of forwards, then of cost (largest first).
-std::vector<Finding> find_all(const Analysis& analysis);
+// All rules on all forwards, in the order of forwards, then of cost (largest first); the same for any number
+// of threads.
+std::vector<Finding> find_all(const Analysis& analysis, int threads = 1);
 
 }  // namespace hunch::analysis::rules

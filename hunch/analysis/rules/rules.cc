@@ -2,8 +2,10 @@
 // page docs/rules/<id>.md, a row in the tests' table of traces.
 #include <algorithm>
 #include <array>
+#include <iterator>
 
 #include "hunch/analysis/rules/rule.h"
+#include "hunch/base/thread_pool.h"
 
 #define HUNCH_RULES(X)     \
   X(hidden_copy)           \
@@ -37,13 +39,20 @@ std::span<const Rule* const> rules() {
   return kRules;
 }
 
-std::vector<Finding> find_all(const Analysis& analysis) {
+std::vector<Finding> find_all(const Analysis& analysis, int threads) {
+  const auto all_rules = rules();
+  const std::size_t asked = analysis.forwards.size() * all_rules.size();
+  std::vector<std::vector<Finding>> answers(asked);  // by forward, then rule
+  base::ThreadPool pool(threads);
+  pool.parallel_for(static_cast<int64_t>(asked), [&](int64_t index, int) {
+    const auto i = static_cast<std::size_t>(index);
+    answers[i] = all_rules[i % all_rules.size()]->evaluate(analysis, analysis.forwards[i / all_rules.size()]);
+  });
   std::vector<Finding> all;
-  for (const Forward& forward : analysis.forwards) {
+  for (std::size_t begin = 0; begin < asked; begin += all_rules.size()) {
     std::vector<Finding> found;
-    for (const Rule* rule : rules()) {
-      for (Finding& finding : rule->evaluate(analysis, forward)) found.push_back(std::move(finding));
-    }
+    for (std::size_t i = begin; i < begin + all_rules.size(); ++i)
+      std::move(answers[i].begin(), answers[i].end(), std::back_inserter(found));
     // Largest cost first; those without a cost in time keep the table's order, last.
     std::stable_sort(found.begin(), found.end(), [](const Finding& a, const Finding& b) {
       return a.cost_ns.value_or(-1) > b.cost_ns.value_or(-1);

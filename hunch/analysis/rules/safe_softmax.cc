@@ -19,9 +19,10 @@ class SafeSoftmax final : public Rule {
   std::string_view summary() const override { return "the extra kernels of the NaN-safe softmax"; }
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
+    Memo is_inside(analysis.chains.size(),
+                   [&](uint32_t chain) { return has_word(analysis.chains.words(chain), {"_safe_softmax"}); });
     const Selection selection = select(forward, [&](EventId event) {
-      return analysis.facts_of(event).family != Family::softmax &&
-             launched_inside(analysis, event, "_safe_softmax");
+      return is_inside(analysis.chains.of(event)) && analysis.facts_of(event).family != Family::softmax;
     });
     if (median_count(selection) == 0) return {};
     Finding finding;

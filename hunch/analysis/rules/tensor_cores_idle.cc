@@ -11,6 +11,7 @@
 #include <algorithm>
 
 #include "hunch/analysis/rules/evidence.h"
+#include "hunch/analysis/rules/math_paths.h"
 #include "hunch/base/strings.h"
 
 namespace hunch::analysis::rules {
@@ -19,11 +20,11 @@ namespace {
 constexpr double kLeastF32SharePct = 2.0;
 
 // The 16-bit type of the inputs that came into the product, or empty where they were not 16-bit.
-std::string inputs_16_bit(const Analysis& analysis, const ForwardRun& run, EventId event) {
+std::string_view inputs_16_bit(const Analysis& analysis, MathPaths& paths, const ForwardRun& run,
+                               EventId event) {
   if (is_16_bit(analysis.facts_of(event).dtype)) return analysis.facts_of(event).dtype;
   const EventId path = math_path_of(analysis, event);
-  if (path != kNone) return math_path_dtype(analysis, run, path);
-  return {};
+  return path == kNone ? std::string_view{} : paths.of(run, path).dtype;
 }
 
 bool any_tf32(const Analysis& analysis) {
@@ -41,14 +42,15 @@ class TensorCoresIdle final : public Rule {
     if (device == nullptr || device->is_cpu || device->compute_major < 7) return {};
     Selection narrow;
     Selection f32;
-    std::string dtype;
+    std::string_view dtype;
+    MathPaths paths(analysis);
     for (const ForwardRun& run : forward.runs) {
       auto& narrows = narrow.runs.emplace_back();
       auto& f32s = f32.runs.emplace_back();
       for (const EventId event : run.work) {
         const KernelFacts& facts = analysis.facts_of(event);
         if (facts.family != Family::matmul || facts.tensor_cores != false) continue;
-        if (const auto type = inputs_16_bit(analysis, run, event); !type.empty()) {
+        if (const auto type = inputs_16_bit(analysis, paths, run, event); !type.empty()) {
           narrows.push_back(event);
           dtype = type;
         } else if (facts.dtype == "f32") {

@@ -11,33 +11,38 @@
 #include <map>
 
 #include "hunch/analysis/rules/evidence.h"
+#include "hunch/base/function_ref.h"
 #include "hunch/base/strings.h"
 #include "hunch/base/units.h"
 
 namespace hunch::analysis::rules {
 namespace {
 
-bool inside_any(const Analysis& analysis, const std::vector<EventId>& ops,
-                std::initializer_list<std::string_view> words) {
-  return std::any_of(words.begin(), words.end(),
-                     [&](std::string_view word) { return find_op(analysis, ops, word).has_value(); });
+// What the ops around a launch make of a product, a softmax, a reduction.
+struct Around {
+  bool batched_product = false;
+  bool forward_softmax = false;
+  bool safe_softmax = false;
+};
+
+Around around_of(Words ops) {
+  Around around;
+  around.batched_product = !has_word(ops, {"linear", "addmm", "mm", "addmv", "mv"}) &&
+                           has_word(ops, {"bmm", "baddbmm", "matmul", "einsum"});
+  around.forward_softmax = !has_word(ops, {"log_softmax", "_log_softmax", "_softmax_backward_data"});
+  around.safe_softmax = has_word(ops, {"_safe_softmax"});
+  return around;
 }
 
-bool is_product(const Analysis& analysis, EventId event) {
-  if (analysis.facts_of(event).family != Family::matmul) return false;
-  const auto ops = ops_of(analysis, event);
-  if (inside_any(analysis, ops, {"linear", "addmm", "mm", "addmv", "mv"})) return false;
-  return inside_any(analysis, ops, {"bmm", "baddbmm", "matmul", "einsum"});
-}
+// What a piece of work is to attention by hand.
+enum class Role { product, softmax, between, other };
 
-bool is_softmax(const Analysis& analysis, EventId event) {
-  if (analysis.facts_of(event).family != Family::softmax) return false;
-  const auto ops = ops_of(analysis, event);
-  return !inside_any(analysis, ops, {"log_softmax", "_log_softmax", "_softmax_backward_data"});
-}
-
-bool may_stand_between(const Analysis& analysis, EventId event) {
-  switch (analysis.facts_of(event).family) {
+Role role_of(Family family, const Around& around) {
+  switch (family) {
+    case Family::matmul:
+      return around.batched_product ? Role::product : Role::other;
+    case Family::softmax:
+      return around.forward_softmax ? Role::softmax : Role::other;
     case Family::elementwise:
     case Family::masked_fill:
     case Family::where:
@@ -49,11 +54,11 @@ bool may_stand_between(const Analysis& analysis, EventId event) {
     case Family::memset:
     case Family::random:
     case Family::matmul_other:
-      return true;
+      return Role::between;
     case Family::reduction:
-      return launched_inside(analysis, event, "_safe_softmax");
+      return around.safe_softmax ? Role::between : Role::other;
     default:
-      return false;
+      return Role::other;
   }
 }
 
@@ -61,23 +66,24 @@ struct Instance {
   std::size_t first = 0, softmax = 0, last = 0;  // places in the run's work
 };
 
-std::vector<Instance> instances_of(const Analysis& analysis, const ForwardRun& run) {
+// `role_at`(place in the run's work).
+std::vector<Instance> instances_of(std::size_t works, base::FunctionRef<Role(std::size_t)> role_at) {
   std::vector<Instance> instances;
   std::optional<Instance> open;
   bool softmax = false;
-  for (std::size_t at = 0; at < run.work.size(); ++at) {
-    const EventId event = run.work[at];
-    if (is_product(analysis, event)) {
+  for (std::size_t at = 0; at < works; ++at) {
+    const Role role = role_at(at);
+    if (role == Role::product) {
       if (open && softmax) {
         open->last = at;
         instances.push_back(*open);
       }
       open = Instance{at, at, at};
       softmax = false;
-    } else if (open && !softmax && is_softmax(analysis, event)) {
+    } else if (role == Role::softmax && open && !softmax) {
       open->softmax = at;
       softmax = true;
-    } else if (!may_stand_between(analysis, event)) {
+    } else if (role != Role::between) {
       open.reset();
       softmax = false;
     }
@@ -102,38 +108,30 @@ std::optional<int64_t> score_bytes(const Analysis& analysis, const ForwardRun& r
   }
   for (std::size_t at = instance.first + 1; at < instance.softmax; ++at) {
     const auto* detail = trace.device_detail(run.work[at]);
-    const auto around = ops_of(analysis, run.work[at]);
     if (trace.kind[run.work[at]] == trace::EventKind::memcpy && detail != nullptr && detail->bytes > 0 &&
-        find_op(analysis, around, "masked_fill")) {
+        has_word(words_of(analysis, run.work[at]), {"masked_fill"})) {
       return detail->bytes;
     }
   }
   return std::nullopt;
 }
 
-// "matmul, mul, masked_fill, softmax, matmul": the ops of the first instance, repeats once.
-std::string steps_of(const Analysis& analysis, const Forward& forward) {
-  for (const ForwardRun& run : forward.runs) {
-    const auto instances = instances_of(analysis, run);
-    if (instances.empty()) continue;
-    std::vector<std::string> steps;
-    for (std::size_t at = instances.front().first; at <= instances.front().last; ++at) {
-      const EventId event = run.work[at];
-      if (analysis.facts_of(event).family == Family::memset) continue;
-      const auto ops = ops_of(analysis, event);
-      if (ops.empty()) continue;
-      // Below SDPA's own op the steps are its children; elsewhere they are the outermost ops.
-      std::size_t place = 0;
-      for (std::size_t i = 0; i < ops.size(); ++i) {
-        if (base::contains(op_word(analysis.trace->name_of(ops[i])), "attention") && i + 1 < ops.size())
-          place = i + 1;
-      }
-      std::string step(op_word(analysis.trace->name_of(ops[place])));
-      if (steps.empty() || steps.back() != step) steps.push_back(std::move(step));
+// "matmul, mul, masked_fill, softmax, matmul": the ops of an instance, repeats once.
+std::string steps_of(const Analysis& analysis, const ForwardRun& run, const Instance& instance) {
+  std::vector<std::string> steps;
+  for (std::size_t at = instance.first; at <= instance.last; ++at) {
+    const EventId event = run.work[at];
+    if (analysis.facts_of(event).family == Family::memset) continue;
+    const Words ops = words_of(analysis, event);
+    if (ops.empty()) continue;
+    // Below SDPA's own op the steps are its children; elsewhere they are the outermost ops.
+    std::size_t place = 0;
+    for (std::size_t i = 0; i + 1 < ops.size(); ++i) {
+      if (base::contains(ops[i], "attention")) place = i + 1;
     }
-    return base::join(steps, ", ");
+    if (steps.empty() || steps.back() != ops[place]) steps.emplace_back(ops[place]);
   }
-  return {};
+  return base::join(steps, ", ");
 }
 
 class UnfusedAttention final : public Rule {
@@ -150,12 +148,21 @@ class UnfusedAttention final : public Rule {
     std::vector<int64_t> score_sums;
     std::optional<int64_t> one_score;
     bool scores_told = true;
+    std::string steps;  // of the first instance
+    Memo around_chain(analysis.chains.size(),
+                      [&](uint32_t chain) { return around_of(analysis.chains.words(chain)); });
     for (const ForwardRun& run : forward.runs) {
       auto& middle = between.runs.emplace_back();
       auto& firsts = products.runs.emplace_back();
       auto& all = whole.runs.emplace_back();
       int64_t sum = 0;
-      for (const Instance& instance : instances_of(analysis, run)) {
+      const auto role_at = [&](std::size_t at) {
+        const EventId event = run.work[at];
+        return role_of(analysis.facts_of(event).family, around_chain(analysis.chains.of(event)));
+      };
+      const auto instances = instances_of(run.work.size(), role_at);
+      if (steps.empty() && !instances.empty()) steps = steps_of(analysis, run, instances.front());
+      for (const Instance& instance : instances) {
         firsts.push_back(run.work[instance.first]);
         for (std::size_t at = instance.first; at <= instance.last; ++at) {
           if (at != instance.first && at != instance.last) middle.push_back(run.work[at]);
@@ -185,8 +192,7 @@ class UnfusedAttention final : public Rule {
     }
     finding.cause =
         fmt::format("{} run one after the other: each writes the score matrix, and the next reads it{}",
-                    steps_of(analysis, forward),
-                    place_text(analysis, analysis.timeline.launch[products.evidence().front()]));
+                    steps, place_text(analysis, analysis.timeline.launch[products.evidence().front()]));
     finding.advice =
         math_path_of(analysis, products.evidence().front()) != kNone
             ? "the dispatcher took its math path: unpin it, or give it inputs that a fused backend takes"

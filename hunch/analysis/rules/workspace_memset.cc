@@ -28,8 +28,8 @@ class WorkspaceMemset final : public Rule {
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     const trace::Trace& trace = *analysis.trace;
     Selection selection;
-    std::set<std::string> ops;
-    std::set<std::string> libraries;
+    std::set<std::string_view> ops;
+    std::set<std::string_view> providers;
     for (const ForwardRun& run : forward.runs) {
       auto& events = selection.runs.emplace_back();
       for (std::size_t at = 0; at < run.work.size(); ++at) {
@@ -42,8 +42,8 @@ class WorkspaceMemset final : public Rule {
           if (launching_op(trace, analysis.timeline, run.work[next]) != op) break;
           if (!is_library_kernel(analysis, run.work[next])) continue;
           events.push_back(event);
-          ops.insert(code(trace.name_of(op)));
-          libraries.insert(library_text(analysis.facts_of(run.work[next]).provider));
+          ops.insert(trace.name_of(op));
+          providers.insert(analysis.facts_of(run.work[next]).provider);
           break;
         }
       }
@@ -60,8 +60,11 @@ class WorkspaceMemset final : public Rule {
       return detail == nullptr || detail->bytes < 0 ? std::nullopt : std::optional(detail->bytes);
     });
     if (finding.cost_bytes) finding.claim += fmt::format(", {}", base::format_bytes(*finding.cost_bytes));
-    const std::vector<std::string> by(libraries.begin(), libraries.end());
-    const std::vector<std::string> in(ops.begin(), ops.end());
+    std::vector<std::string> by, in;
+    for (const std::string_view provider : providers) by.push_back(library_text(provider));
+    for (const std::string_view op : ops) in.push_back(code(op));
+    std::sort(by.begin(), by.end());
+    std::sort(in.begin(), in.end());
     finding.cause = fmt::format("{} clear{} workspace before a kernel, within {}", base::join(by, " and "),
                                 by.size() == 1 ? "s its" : " their", base::join(in, ", "));
     finding.advice =
