@@ -15,6 +15,7 @@ import math
 import random
 import statistics
 import sys
+import warnings
 
 import torch
 import torch.nn.functional as F
@@ -38,7 +39,7 @@ class Params(C.Structure):  # AttentionParams of tiles/attention_params.h
                 + [(f"mask_{d}", C.c_int64) for d in ("batch", "head", "row", "column")]
                 + [(n, C.c_int) for n in ("batch", "heads", "kv_heads", "length", "kv_length", "head_dim", "value_dim")]
                 + [("scale", C.c_float)] + [("causal", C.c_int), ("window", C.c_int), ("softcap", C.c_float), ("aligned", C.c_int), ("splits", C.c_int)]
-                + [("partial_out", C.c_void_p), ("partial_lse", C.c_void_p), ("counters", C.c_void_p)])
+                + [("partial_out", C.c_void_p), ("counters", C.c_void_p)])
 
 
 class Kernel:
@@ -68,12 +69,7 @@ class Kernel:
             t.data_ptr() % 16 == 0 and all(s * t.element_size() % 16 == 0 for s in (t.shape[3], *t.stride()[:3]))
             for t in (q, k, v, out)))
         p.splits = splits or self.library.hunch_flash_splits(C.byref(p), self.multiprocessors)
-        keep = None
-        if p.splits > 1:
-            keep = (torch.full((p.splits, *out.shape), math.nan, device="cuda"),
-                    torch.full((p.splits, *q.shape[:3]), math.nan, device="cuda"))
-            p.partial_out, p.partial_lse = keep[0].data_ptr(), keep[1].data_ptr()
-        return p, keep
+        return p
 
     def run(self, backend, params, dtype):
         stream = C.c_void_p(torch.cuda.current_stream().cuda_stream)
@@ -147,11 +143,10 @@ def judge(kernel, problem):
     for _ in range(2):
         out = torch.full((*q.shape[:3], r["value_dim"]), math.nan, device="cuda", dtype=r["dtype"])
         lse = torch.full(q.shape[:3], math.nan, device="cuda")
-        params, keep = kernel.params(q, k, v, out, lse, mask, causal, scale, 1 if causal or r["backend"] == "efficient" else r["splits"], **extras)
+        params = kernel.params(q, k, v, out, lse, mask, causal, scale, 1 if causal or r["backend"] == "efficient" else r["splits"], **extras)
         kernel.run(r["backend"], params, r["dtype"])
         torch.cuda.synchronize()
         outs.append((out, lse))
-        del keep
     (out, lse), again = outs
     if not (torch.equal(out.view(torch.uint8), again[0].view(torch.uint8)) and torch.equal(lse, again[1])):
         return math.inf
@@ -210,7 +205,7 @@ def time_shape(kernel, shape, causal, dtype):
     b, h, s, d = shape
     inputs = [[torch.randn(shape, device="cuda", dtype=dtype) for _ in range(3)] for _ in range(3)]
     out = torch.empty(shape, device="cuda", dtype=dtype)
-    calls = [kernel.params(*x, out, causal=causal, splits=1)[0] for x in inputs]
+    calls = [kernel.params(*x, out, causal=causal, splits=1) for x in inputs]
     functions = {}
     for name, backend in BACKENDS:
         if dtype != torch.float32 or name == "efficient":
@@ -232,9 +227,9 @@ def time_decode(kernel, heads, kv_heads, keys, dim, dtype):
         step = pytorch_step(backend, [(q, *each) for each in sets], enable_gqa=heads != kv_heads)
         if takes(step):
             functions[name] = step
-    functions["our flash"] = lambda i: kernel.run("flash", calls[i % 3][0], dtype)
+    functions["our flash"] = lambda i: kernel.run("flash", calls[i % 3], dtype)
     size = 2 * 2 * 8 * kv_heads * keys * dim
-    return calls[0][0].splits, {name: size / ms / 1e6 for name, ms in take_turns(functions).items()}
+    return calls[0].splits, {name: size / ms / 1e6 for name, ms in take_turns(functions).items()}
 
 
 def geometric_mean(values):
@@ -271,6 +266,7 @@ def main():
     parser.add_argument("--types", default="bf16,f16,f32")
     options = parser.parse_args()
     kernel = Kernel(options.library)
+    warnings.filterwarnings("ignore", category=UserWarning)  # PyTorch's words on backends that refuse a call
     print(f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}")
 
     rng = random.Random(options.seed)

@@ -11,7 +11,7 @@ namespace {
 
 // What blocks of one launch leave for each other: kept from call to call, so for one stream and thread at a
 // time.
-int lend(sm80::AttentionParams& params, const sm80::Launch& launch) {
+int lend_and_run(sm80::AttentionParams params, const sm80::Launch& launch, void* stream) {
   static float* workspace = nullptr;
   static int64_t floats = 0;
   static unsigned* counters = nullptr;
@@ -31,7 +31,7 @@ int lend(sm80::AttentionParams& params, const sm80::Launch& launch) {
   }
   params.partial_out = workspace;
   params.counters = counters;
-  return cudaSuccess;
+  return launch.run(params, launch, stream);
 }
 
 }  // namespace
@@ -47,12 +47,8 @@ int hunch_flash_splits(const sm80::AttentionParams* params, int multiprocessors)
 
 // element_type: 0 f16, 1 bf16. Returns a cudaError_t. This one takes the sm_80 kernel on every GPU.
 int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  const auto type = static_cast<sm80::ElementType>(element_type);
-  const sm80::Launch forward = sm80::flash_forward(*params, type);
-  const int error = forward.run(*params, forward, stream);
-  if (error != cudaSuccess || params->splits == 1) return error;
-  const sm80::Launch combine = sm80::flash_combine(*params, type);
-  return combine.run(*params, combine, stream);
+  return lend_and_run(*params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type)),
+                      stream);
 }
 
 // As the dispatcher does: the Hopper kernel where it takes the call.
@@ -60,10 +56,8 @@ int hunch_flash_forward(const sm80::AttentionParams* params, int element_type, v
   sm80::AttentionParams own = *params;
   own.splits = 1;
   if (const auto hopper =
-          hunch::attention::sm90::flash_forward(own, static_cast<sm80::ElementType>(element_type))) {
-    if (const int error = lend(own, *hopper); error != cudaSuccess) return error;
-    return hopper->run(own, *hopper, stream);
-  }
+          hunch::attention::sm90::flash_forward(own, static_cast<sm80::ElementType>(element_type)))
+    return lend_and_run(own, *hopper, stream);
   return hunch_flash_sm80_forward(params, element_type, stream);
 }
 

@@ -13,25 +13,19 @@ void flash_cuda(tensor::CudaDevice& device, const tiles::FusedProblem& problem) 
   sm80::AttentionParams params = tiles::cuda_params(problem);
   const sm80::ElementType type = tiles::element_type(problem.dtype);
   params.splits = 1;
-  // What blocks leave for each other waits here; in stream order, so it may go when we return.
+  // What blocks leave for each other waits in `workspace`; in stream order, so it may go when we return.
   tensor::Tensor workspace;
-  const auto reserve = [&](int64_t floats) {
-    workspace = tensor::Tensor::empty(device, tensor::DType::f32, {floats});
-    params.partial_out = reinterpret_cast<float*>(workspace.data());
+  const auto run = [&](const sm80::Launch& launch) {
+    if (launch.workspace_floats > 0) {
+      workspace = tensor::Tensor::empty(device, tensor::DType::f32, {launch.workspace_floats});
+      params.partial_out = reinterpret_cast<float*>(workspace.data());
+    }
+    if (launch.needs_counters) params.counters = device.counters();
+    tiles::launch_on(device, launch, params);
   };
-  if (const auto hopper = sm90::flash_forward(params, type)) {
-    if (hopper->workspace_floats > 0) reserve(hopper->workspace_floats);
-    if (hopper->needs_counters) params.counters = device.counters();
-    return tiles::launch_on(device, *hopper, params);
-  }
+  if (const auto hopper = sm90::flash_forward(params, type)) return run(*hopper);
   params.splits = sm80::flash_splits(params, device.properties().multiprocessors);
-  if (params.splits > 1) {
-    const int64_t rows = params.splits * problem.batch * problem.heads * problem.length;
-    reserve(rows * (problem.value_dim + 1));
-    params.partial_lse = params.partial_out + rows * problem.value_dim;
-  }
-  tiles::launch_on(device, sm80::flash_forward(params, type), params);
-  if (params.splits > 1) tiles::launch_on(device, sm80::flash_combine(params, type), params);
+  run(sm80::flash_forward(params, type));
 }
 
 }  // namespace hunch::attention::flash

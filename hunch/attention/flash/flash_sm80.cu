@@ -35,8 +35,13 @@ template <class Shape, bool kGeneral, bool kDecode>
 Launch make(const AttentionParams& p, std::string_view name) {
   const int64_t tiles = int64_t{p.length + Shape::kRows - 1} / Shape::kRows;
   const int64_t blocks = kDecode ? packed_tiles(p) * p.splits : tiles * p.batch * p.heads;
-  return make_launch<flash_forward_kernel<Shape, kGeneral, kDecode>>(name, blocks, Shape::kThreads,
-                                                                     Shape::kSharedBytes);
+  Launch launch = make_launch<flash_forward_kernel<Shape, kGeneral, kDecode>>(name, blocks, Shape::kThreads,
+                                                                              Shape::kSharedBytes);
+  if (p.splits > 1) {
+    launch.workspace_floats = int64_t{p.splits} * p.batch * p.heads * p.length * (p.value_dim + 1);
+    launch.needs_counters = true;  // one a tile; flash_splits splits no more than fill a device once
+  }
+  return launch;
 }
 
 template <class T>
@@ -90,17 +95,6 @@ Launch flash_forward(const AttentionParams& params, ElementType type) {
   return type == ElementType::bf16
              ? pick<__nv_bfloat16>(params, "hunch::attention::sm80::flash_forward_kernel<bf16>")
              : pick<__half>(params, "hunch::attention::sm80::flash_forward_kernel<f16>");
-}
-
-Launch flash_combine(const AttentionParams& p, ElementType type) {
-  constexpr int kThreads = 128;
-  const int64_t rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
-  const int64_t blocks = (rows + kThreads / 32 - 1) / (kThreads / 32);
-  return type == ElementType::bf16
-             ? make_launch<flash_combine_kernel<__nv_bfloat16>>(
-                   "hunch::attention::sm80::flash_combine_kernel<bf16>", blocks, kThreads, 0)
-             : make_launch<flash_combine_kernel<__half>>("hunch::attention::sm80::flash_combine_kernel<f16>",
-                                                         blocks, kThreads, 0);
 }
 
 }  // namespace hunch::attention::sm80

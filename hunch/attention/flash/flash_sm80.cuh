@@ -276,6 +276,13 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head * p.o_head;
     store_rows<T, kDim, kM>(shared, target, p.o_row, rows.first, warp_row, p.length, p.value_dim, p.aligned,
                             lane);
+  } else if (p.splits > 1) {
+    if (!is_last_part(p, static_cast<int>(block), reinterpret_cast<int*>(shared))) return;
+    for (int row = rows.first + warp; row < min(rows.first + kRows, rows.end); row += Shape::kWarps) {
+      const int64_t at =
+          (static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length + rows.position(row);
+      combine_parts<T>(p, rows.batch, rows.head_of(row), rows.position(row), at, lane);
+    }
   }
 }
 

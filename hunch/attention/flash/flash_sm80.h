@@ -6,14 +6,12 @@
 
 namespace hunch::attention::sm80 {
 
-// How many parts to split the keys into so that few queries fill a device of that many multiprocessors. With
-// more than one the caller sets `splits`, partial_out and partial_lse.
+// How many parts to split the keys into so that few queries fill a device of that many multiprocessors: for
+// the caller to set `splits`, before it asks for a launch.
 int flash_splits(const AttentionParams& params, int multiprocessors);
 
-// The kernel that computes attention, or its parts; on the current device, for params with at least one row.
+// The kernel that computes attention, in one launch with parts too; on the current device, for params with at
+// least one row.
 Launch flash_forward(const AttentionParams& params, ElementType type);
-
-// The kernel that combines parts; for splits > 1, after flash_forward.
-Launch flash_combine(const AttentionParams& params, ElementType type);
 
 }  // namespace hunch::attention::sm80

@@ -90,7 +90,8 @@ std::optional<Launch> make(const AttentionParams& p, std::string_view name) {
   const auto extra = std::make_shared<Extra>();
   if (!make_maps(extra->maps, p, kType, Shape::kRows, Shape::kKeys)) return std::nullopt;
   const int multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
-  extra->schedule = make_schedule(p, Shape::kSize, Shape::kConsumers, multiprocessors);
+  extra->schedule =
+      make_schedule(p, Shape::kSize, Shape::kConsumers, multiprocessors, attribute(cudaDevAttrL2CacheSize));
   const bool shares = extra->schedule.shared > 0;
   const int blocks = blocks_of(extra->schedule, multiprocessors);
   Launch launch =

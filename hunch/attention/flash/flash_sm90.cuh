@@ -36,6 +36,10 @@
 //   warpgroups without rows do nothing: 1.31, 1.22, 1.34; 1.15, 1.08, 1.16; 1.13, 1.02.
 // - Tiles with fewer rows last and drawn; 128 keys a tile to 4,096 keys: 1.30, 1.22, 1.30; 1.21, 1.09, 1.18;
 //   1.15, 1.04.
+// - Causal tiles of 16 heads together where there are many: 4,16,4096,128 causal 1.03 to 1.11, others as
+// before.
+//   (Of 3 to 8 heads where all are 16: 0.86 to 0.99 of the time before, as tiles of all lengths then run side
+//   by side and no longer meet in the cache.)
 //
 // Slower: part of the exponentials as a polynomial on the FMA pipe (2 of 8: 0.86 of the time without, as that
 // pipe is as busy as the special units); clusters of two blocks that share K and V by multicast (0.82 to

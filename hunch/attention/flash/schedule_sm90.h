@@ -31,6 +31,7 @@ struct Schedule {
   int tiles;      // in all
   int shared;     // the first so many tiles are shared by all blocks, in parts; 0 where causal
   int key_tiles;  // of a tile that is shared
+  int group;      // causal: heads (of all batches) whose tiles go together, before those of the next
   int dealt;      // 1: blocks draw their tiles from a counter as they come; 0: each has every blocks-th
   float scale_log2;
   float slack;  // a score may be so much above the maximum that weights count from
@@ -70,10 +71,14 @@ HUNCH_BOTH_SIDES Tile tile_of(const sm80::AttentionParams& p, const Schedule& sc
   const int pairs = p.batch * p.heads;
   int pair = 0;
   int keys = p.kv_length;
-  if (p.causal != 0) {  // those of all heads by work, the most first
-    pair = at % pairs;
+  if (p.causal != 0) {  // those of a group's heads by work, the most first
+    const int row_tiles = (p.length + size.rows - 1) / size.rows;
+    const int first = at / (schedule.group * row_tiles) * schedule.group;
+    const int within = at - first * row_tiles;
+    const int members = pairs - first < schedule.group ? pairs - first : schedule.group;
+    pair = first + within % members;
     // They end with the last row: what is missing of a tile lies before the first row, where it costs least.
-    tile.row = p.length - (at / pairs + 1) * size.rows;
+    tile.row = p.length - (within / members + 1) * size.rows;
     keys = tile.row + size.rows < keys ? tile.row + size.rows : keys;
   } else {  // the tiles of a head in a row, which share its K and V; those with fewer rows after all others
     const int whole = p.length / size.rows;
@@ -104,9 +109,23 @@ HUNCH_BOTH_SIDES Tile tile_of(const sm80::AttentionParams& p, const Schedule& sc
   return tile;
 }
 
+// Heads whose tiles go together: so many that blocks meet in the L2 cache, of `cache_bytes`, over the same
+// keys and values, because these fit in it or because eight blocks and more go through each head side by
+// side. In groups of the same size to within one.
+inline int heads_together(const sm80::AttentionParams& p, int multiprocessors, int64_t cache_bytes) {
+  constexpr int kBlocksOfAHead = 8;
+  const int64_t pairs = int64_t{p.batch} * p.heads;
+  const int64_t bytes = int64_t{2} * p.kv_length * (p.head_dim + p.value_dim) * p.kv_heads / p.heads;
+  const int64_t fitting = cache_bytes / 4 * 3 / std::max<int64_t>(bytes, 1);
+  const int64_t most = std::max<int64_t>({fitting, multiprocessors / kBlocksOfAHead, 1});
+  const int64_t groups = (pairs + most - 1) / most;
+  return static_cast<int>((pairs + groups - 1) / groups);
+}
+
 // `warpgroups`: of a block, that each leave their part of a shared tile. `multiprocessors`: blocks at most.
+// `cache_bytes`: of the device's L2.
 inline Schedule make_schedule(const sm80::AttentionParams& p, TileSize size, int warpgroups,
-                              int multiprocessors) {
+                              int multiprocessors, int64_t cache_bytes) {
   // Key tiles that must be saved for sharing to pay: leaving and fetching parts takes about as long as one.
   constexpr int64_t kLeastSaved = 4;
   constexpr float kSlackLog2 = 8.0f;  // weights to 256: no 16-bit type loses anything by that
@@ -115,6 +134,7 @@ inline Schedule make_schedule(const sm80::AttentionParams& p, TileSize size, int
   schedule.key_tiles = (p.kv_length + size.keys - 1) / size.keys;
   schedule.scale_log2 = p.scale * 1.4426950408889634f;
   schedule.slack = std::min(kSlackLog2 / schedule.scale_log2, 1e30f);
+  schedule.group = heads_together(p, multiprocessors, cache_bytes);
   const int64_t left = schedule.tiles % multiprocessors;
   const int64_t all = left * schedule.key_tiles;
   const bool fits = all >= multiprocessors && all * (multiprocessors + 1) < (int64_t{1} << 31) &&

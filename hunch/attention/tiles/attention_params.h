@@ -31,12 +31,10 @@ struct AttentionParams {
   int window;               // with causal: row i attends to keys i - window + 1..i only; 0: to all before it
   float softcap;            // scaled scores s become softcap * tanh(s / softcap); 0: they stay
   int aligned;  // 1: rows of q, k, v and out start on 16 bytes, head_dim and value_dim fill whole 16 bytes
-  // Split over keys, for few queries: parts and where they go, or 1 and null.
-  int splits;
-  float* partial_out;  // [splits, batch, heads, length, value_dim]
-  float* partial_lse;  // [splits, batch, heads, length]
-  // For kernels that share tiles among blocks (then partial_out is theirs): zeros, which they leave as zeros.
-  unsigned* counters;  // kCounters
+  int splits;   // parts that the keys are split into, for few queries; or 1
+  // What blocks of one launch leave for each other: see Launch.
+  float* partial_out;
+  unsigned* counters;  // kCounters zeros, which the kernel leaves as zeros
 };
 
 // One kernel, ready to launch. Its numbers are those of the compiled kernel on the current device.

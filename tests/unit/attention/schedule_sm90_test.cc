@@ -13,6 +13,7 @@ namespace hunch::attention::sm90 {
 namespace {
 
 constexpr int kMultiprocessors = 132;
+constexpr int64_t kCache = int64_t{50} << 20;
 
 struct Sizes {
   TileSize tile;
@@ -50,7 +51,7 @@ std::vector<int> tiles_of(const Schedule& schedule, int block, int blocks, int& 
 }
 
 void expect_all_once(const sm80::AttentionParams& p, const Sizes& sizes) {
-  const Schedule schedule = make_schedule(p, sizes.tile, sizes.warpgroups, kMultiprocessors);
+  const Schedule schedule = make_schedule(p, sizes.tile, sizes.warpgroups, kMultiprocessors, kCache);
   const int blocks = blocks_of(schedule, kMultiprocessors);
   ASSERT_GE(blocks, 1);
   ASSERT_LE(schedule.shared * sizes.warpgroups * 4, sm80::kCounters);
@@ -111,7 +112,8 @@ TEST(ScheduleSm90, EveryRowSeesEveryKeyTileOnce) {
   for (int i = 0; i < 300; ++i) {
     const bool causal = from(0, 2) == 0;
     const int window = causal && from(0, 1) == 0 ? from(1, 1500) : 0;
-    const auto p = call(from(1, 4), from(1, 20), from(1, 3000), from(1, 3000), causal, window);
+    auto p = call(from(1, 4), from(1, 20), from(1, 3000), from(1, 3000), causal, window);
+    p.head_dim = p.value_dim = from(0, 1) == 0 ? 64 : 20000;  // so much that few heads go together
     SCOPED_TRACE(testing::Message() << p.batch << " x " << p.heads << " x " << p.length << " x "
                                     << p.kv_length << (causal ? " causal" : "") << ", window " << window);
     expect_all_once(p, kSizes[i % 3]);
@@ -121,40 +123,53 @@ TEST(ScheduleSm90, EveryRowSeesEveryKeyTileOnce) {
 
 TEST(ScheduleSm90, SharesWhatIsLeftForALastRound) {
   // 16 heads of 128 tiles on 132 blocks: 15 rounds, and 68 tiles left over.
-  const auto schedule = make_schedule(call(1, 16, 16384, 16384, false), {128, 176}, 2, kMultiprocessors);
+  const auto schedule =
+      make_schedule(call(1, 16, 16384, 16384, false), {128, 176}, 2, kMultiprocessors, kCache);
   EXPECT_EQ(schedule.tiles, 2048);
   EXPECT_EQ(schedule.shared, 68);
   EXPECT_EQ(schedule.dealt, 0);
 }
 
 TEST(ScheduleSm90, DoesNotShareWhereThatSavesNothing) {
-  EXPECT_EQ(make_schedule(call(1, 132, 128, 4096, false), {128, 128}, 2, kMultiprocessors).shared,
+  EXPECT_EQ(make_schedule(call(1, 132, 128, 4096, false), {128, 128}, 2, kMultiprocessors, kCache).shared,
             0);  // none left
-  EXPECT_EQ(make_schedule(call(8, 16, 1024, 300, false), {128, 128}, 2, kMultiprocessors).shared,
+  EXPECT_EQ(make_schedule(call(8, 16, 1024, 300, false), {128, 128}, 2, kMultiprocessors, kCache).shared,
             0);  // few keys
-  EXPECT_EQ(make_schedule(call(1, 16, 16384, 16384, true), {128, 176}, 2, kMultiprocessors).shared, 0);
+  EXPECT_EQ(make_schedule(call(1, 16, 16384, 16384, true), {128, 176}, 2, kMultiprocessors, kCache).shared,
+            0);
 }
 
 TEST(ScheduleSm90, AWindowLeavesKeyTilesOut) {
   const auto p = call(1, 1, 16384, 16384, true, 4096);
-  const Schedule schedule = make_schedule(p, {128, 128}, 2, kMultiprocessors);
+  const Schedule schedule = make_schedule(p, {128, 128}, 2, kMultiprocessors, kCache);
   const Tile last = tile_of(p, schedule, {128, 128}, 0, 0, kMultiprocessors);
   EXPECT_EQ(last.row, 16384 - 128);
   EXPECT_EQ(last.key_begin, (16384 - 128 + 1 - 4096) / 128);
   EXPECT_EQ(last.key_end, 128);
   // Windows that begin behind the last key leave one key tile, all of it hidden.
   const auto short_keys = call(1, 1, 1024, 100, true, 16);
-  const Schedule of_short = make_schedule(short_keys, {128, 128}, 2, kMultiprocessors);
+  const Schedule of_short = make_schedule(short_keys, {128, 128}, 2, kMultiprocessors, kCache);
   const Tile lonely = tile_of(short_keys, of_short, {128, 128}, 0, 0, 8);
   EXPECT_EQ(lonely.key_begin, 0);
   EXPECT_EQ(lonely.key_end, 1);
 }
 
+TEST(ScheduleSm90, HeadsGoTogetherThatMeetInTheCache) {
+  auto p = call(4, 16, 4096, 4096, true);
+  p.head_dim = p.value_dim = 128;  // 2 MiB a head
+  EXPECT_EQ(heads_together(p, kMultiprocessors, kCache), 16) << "18 fit: 64 heads in 4 groups";
+  EXPECT_EQ(heads_together(p, kMultiprocessors, int64_t{1} << 30), 64);
+  EXPECT_EQ(heads_together(p, kMultiprocessors, 1), 16) << "eight blocks a head";
+  EXPECT_EQ(heads_together(p, 4, 1), 1);
+  p.kv_heads = 4;  // four share their keys
+  EXPECT_EQ(heads_together(p, kMultiprocessors, kCache), 64);
+}
+
 TEST(ScheduleSm90, DrawsTilesThatDiffer) {
-  EXPECT_EQ(make_schedule(call(1, 16, 16384, 16384, true), {128, 176}, 2, kMultiprocessors).dealt, 1);
-  EXPECT_EQ(make_schedule(call(8, 16, 1024, 1024, false), {192, 128}, 3, kMultiprocessors).dealt,
+  EXPECT_EQ(make_schedule(call(1, 16, 16384, 16384, true), {128, 176}, 2, kMultiprocessors, kCache).dealt, 1);
+  EXPECT_EQ(make_schedule(call(8, 16, 1024, 1024, false), {192, 128}, 3, kMultiprocessors, kCache).dealt,
             1);  // 1024 is not 192 k
-  EXPECT_EQ(make_schedule(call(1, 4, 1024, 1024, true), {128, 128}, 2, kMultiprocessors).dealt,
+  EXPECT_EQ(make_schedule(call(1, 4, 1024, 1024, true), {128, 128}, 2, kMultiprocessors, kCache).dealt,
             0);  // a block each
 }
 
