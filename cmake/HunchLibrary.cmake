@@ -10,7 +10,7 @@ function(hunch_library name)
   list(FILTER cuda_sources INCLUDE REGEX "${HUNCH_CUDA_SOURCES}")
   list(FILTER sources EXCLUDE REGEX "${HUNCH_CUDA_SOURCES}")
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.h)
-  list(FILTER sources EXCLUDE REGEX "/main\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "/main\\.cc$|/plugin_[a-z]+\\.cc$")  # plug-ins are built by themselves
   add_library(hunch_${name} STATIC ${sources})
   add_library(hunch::${name} ALIAS hunch_${name})
   set_target_properties(hunch_${name} PROPERTIES EXPORT_NAME ${name} POSITION_INDEPENDENT_CODE ON)

@@ -200,7 +200,8 @@ KernelFacts kernel_facts(std::string_view text) {
   }
   facts.dtype = names::dtype_of(name, facts.family);
   std::string label(row == nullptr ? std::string_view{} : row->label);
-  if (facts.family == Family::cast && facts.provider == "hunch") {  // cast<from, to>, on a GPU with more
+  // cast<from, to>, on a GPU with more; PyTorch's copy_<from, to> on the CPU.
+  if (facts.family == Family::cast && label == "cast") {
     const auto types = names::split_arguments(name.arguments);
     if (types.size() >= 2) {
       facts.dtype = names::dtype_of_type(types[1]);

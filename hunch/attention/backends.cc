@@ -22,6 +22,12 @@ std::span<const Backend* const> backends() {
   return kBackends;
 }
 
+std::string variant_name(const Backend& backend) {
+  std::string name(backend.name());
+  if (backend.provider() != kNative) name = std::string(backend.provider()) + '.' + name;
+  return name;
+}
+
 const Backend* find_backend(std::string_view name) {
   for (const Backend* backend : backends())
     if (backend->name() == name) return backend;

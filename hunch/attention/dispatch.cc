@@ -46,9 +46,8 @@ base::Status check_pins() {
           ErrorCode::usage,
           fmt::format("backend '{}' is attention by hand, which the dispatcher never picks", name),
           "one of " + candidates);
-    const auto near = base::closest(name, kPreference);
     return base::fail(ErrorCode::usage, fmt::format("no backend is named '{}'", name),
-                      near.empty() ? "one of " + candidates : fmt::format("'{}'", near));
+                      base::did_you_mean(name, kPreference));
   }
   return {};
 }
@@ -99,8 +98,8 @@ base::Result<Output> scaled_dot_product_attention(const Call& call) {
   return choice.backend->forward(choice.backend->prepare(call));
 }
 
-Output run_backend(const Backend& backend, const Prepared& prepared) {
-  if (backend.by_hand()) return backend.forward(prepared);
+base::Result<Output> run_backend(const Backend& backend, const Prepared& prepared) {
+  if (backend.by_hand() || backend.provider() != kNative) return backend.forward(prepared);
   const Call& call = prepared.call;
   const base::Span span(base::SpanKind::op, kSpan, tensor::dims_text({&call.query, &call.key, &call.value}));
   return backend.forward(prepared);

@@ -29,9 +29,10 @@ Choice choose_backend(const Call& call);
 // unsupported with every backend's reasons when nothing fits.
 base::Result<Output> scaled_dot_product_attention(const Call& call);
 
-// One forward of one backend, as its users would run it: an SDPA backend inside the same span as above, a
-// by-hand one bare. Only for a call that the backend does not refuse; the result is ready after synchronize.
-Output run_backend(const Backend& backend, const Prepared& prepared);
+// One forward of one backend, as its users would run it: an SDPA backend of hunch's own inside the same span
+// as above, the others bare. Only for a call that the backend does not refuse; the result is ready after
+// synchronize. Error: as Backend::forward.
+base::Result<Output> run_backend(const Backend& backend, const Prepared& prepared);
 
 // Restricts this thread's dispatch to the named backends for its own lifetime; the innermost guard holds.
 // A name that is no backend, or a by-hand one, makes every dispatch inside fail with a usage error.

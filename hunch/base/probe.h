@@ -40,6 +40,12 @@ class Probe {
   // `dims` is a short JSON-like text of the inputs' shapes ("[[8,16,1024,64]]"), or empty.
   virtual void begin_span(SpanKind kind, std::string_view name, std::string_view dims) = 0;
   virtual void end_span() = 0;
+  // begin_span of an op that also says its inputs' types, as PyTorch's profiler names them:
+  // "[\"c10::BFloat16\",\"double\"]".
+  virtual void begin_op(std::string_view name, std::string_view dims, std::string_view types) {
+    static_cast<void>(types);
+    begin_span(SpanKind::op, name, dims);
+  }
 
   // Returns the correlation id that joins this launch call to its device work. `api` is the call's name.
   virtual uint64_t launch_begin(std::string_view api, const WorkInfo& work) = 0;
@@ -47,6 +53,15 @@ class Probe {
 
   // The work of launch `correlation` ran on `stream` from start to end.
   virtual void device_work(uint64_t correlation, const WorkInfo& work, int64_t stream, Ns start, Ns end) = 0;
+
+  // The calling thread itself did a piece of device work from start to end, inside the innermost open span:
+  // launch and work in one, under a correlation of their own. Libraries that compute in the calling thread
+  // are told of so; Recorder gives the launch these times.
+  virtual void work_done(std::string_view api, const WorkInfo& work, int64_t stream, Ns start, Ns end) {
+    const uint64_t correlation = launch_begin(api, work);
+    launch_end(correlation);
+    device_work(correlation, work, stream, start, end);
+  }
 
   // The host waited for the device from start to end in call `api`.
   virtual void host_wait(std::string_view api, Ns start, Ns end) = 0;

@@ -3,6 +3,7 @@
 #include "hunch/base/shared_library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -22,6 +23,10 @@ Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& names,
   };
   for (const std::string& name : names) {
     if (name.find('/') == std::string::npos) {
+      // Two copies of a library of CUDA in one process know nothing of each other: PyTorch may have brought
+      // it.
+      if (void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
+        return SharedLibrary(handle, name);
       for (const std::string& folder : folders) {
         const std::string path = folder + "/" + name;
         if (::access(path.c_str(), R_OK) != 0) continue;
@@ -34,6 +39,21 @@ Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& names,
 }
 
 void* SharedLibrary::address(const char* name) const { return ::dlsym(handle_, name); }
+
+std::string program_folder() {
+  char path[PATH_MAX];
+  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
+  const std::string program(path, length > 0 ? static_cast<std::size_t>(length) : 0);
+  return program.substr(0, program.rfind('/'));
+}
+
+std::string find_plugin(const std::string& name) {
+  for (const char* place : {"/", "/../lib/hunch/"}) {
+    std::string path = program_folder() + place + name;
+    if (::access(path.c_str(), R_OK) == 0) return path;
+  }
+  return {};
+}
 
 std::vector<std::string> cuda_library_folders() {
   std::vector<std::string> roots;

@@ -10,6 +10,8 @@
 #include <memory>
 
 #include "hunch/attention/backend.h"
+#include "hunch/attention/providers.h"
+#include "hunch/attention/torch/torch.h"
 #include "hunch/base/strings.h"
 #include "hunch/base/thread_pool.h"
 #include "hunch/base/units.h"
@@ -64,6 +66,14 @@ void add_backends(std::vector<DoctorItem>& items, tensor::Device& device, std::s
   device.synchronize();
 }
 
+DoctorItem pytorch_item() {
+  const attention::Provider* const torch = attention::find_provider("torch");
+  const auto library = torch->open();
+  if (library) return {"PyTorch", "ok", fmt::format("{}, hunch run --provider torch", *library)};
+  const bool here = !attention::torch::plugin_path().empty();
+  return {"PyTorch", here ? "missing" : "off", base::describe(library.error())};
+}
+
 void add_formats(std::vector<DoctorItem>& items) {
   std::vector<std::string> names;
   for (const auto* reader : formats::readers()) names.emplace_back(reader->name());
@@ -82,13 +92,15 @@ base::Result<int> execute(const Arguments& arguments) {
   if (!arguments.positionals.empty())
     return base::fail(base::ErrorCode::usage, "doctor: takes no arguments", "hunch doctor");
   HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
+  // PyTorch first: it must find the libraries that it was made with, not those that others have opened.
+  DoctorItem pytorch = pytorch_item();
   report::DoctorReport report;
   tensor::CpuDevice device;
   add_machine(report.items, device);
   add_backends(report.items, device, "");
   for (DoctorItem& item : cuda_items()) report.items.push_back(std::move(item));
   if (const auto gpu = tensor::open_cuda()) add_backends(report.items, **gpu, " on cuda:0");
-  report.items.push_back({"PyTorch", "off", "not in this build; its profiler's traces can be read"});
+  report.items.push_back(std::move(pytorch));
   add_formats(report.items);
   for (DoctorItem& item : library_items()) report.items.push_back(std::move(item));
   char* here = ::getcwd(nullptr, 0);

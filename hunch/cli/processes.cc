@@ -4,14 +4,13 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <array>
-#include <climits>
 #include <cstdint>
 #include <cstdlib>
 #include <utility>
 
+#include "hunch/base/shared_library.h"
 #include "hunch/base/strings.h"
 #include "hunch/cli/mpi/hunch_mpi.h"
 
@@ -46,13 +45,6 @@ bool pmix() {
          std::getenv("PMIX_NAMESPACE") != nullptr;
 }
 
-std::string folder_of_program() {
-  char path[PATH_MAX];
-  const ssize_t length = ::readlink("/proc/self/exe", path, sizeof path);
-  const std::string program(path, length > 0 ? static_cast<std::size_t>(length) : 0);
-  return program.substr(0, program.rfind('/'));
-}
-
 base::Error broken(int code) {
   base::Error error;
   error.code = base::ErrorCode::environment;
@@ -71,11 +63,8 @@ struct Processes::Library {
   decltype(&hunch_mpi_finish) finish = nullptr;
 
   static std::unique_ptr<Library> open() {
-    void* handle = nullptr;
-    for (const char* place : {"/", "/../lib/hunch/"}) {
-      const std::string path = folder_of_program() + place + "libhunch_mpi.so";
-      if (handle == nullptr) handle = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    }
+    const std::string path = base::find_plugin("libhunch_mpi.so");
+    void* const handle = path.empty() ? nullptr : ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
     if (handle == nullptr) return nullptr;
     auto library = std::make_unique<Library>();
     const auto take = [&](auto& function, const char* name) {

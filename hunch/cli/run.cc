@@ -11,6 +11,7 @@
 #include <set>
 #include <system_error>
 
+#include "hunch/attention/providers.h"
 #include "hunch/base/check.h"
 #include "hunch/base/strings.h"
 #include "hunch/cli/device_option.h"
@@ -68,7 +69,27 @@ std::vector<std::pair<std::string, std::string>> problem_fields(const attention:
           {"scale", fmt::format("{}", scale)}};
 }
 
-report::RunReport header_of(const RunPlan& plan, const tensor::Device& device) {
+// The libraries of the variants' providers, opened before anything else: name, and what each is.
+using Providers = std::vector<std::pair<std::string, std::string>>;
+Result<Providers> open_providers(const RunPlan& plan) {
+  Providers opened;
+  for (const attention::Provider& provider : attention::providers()) {
+    const bool runs =
+        std::any_of(plan.lab.variants.begin(), plan.lab.variants.end(), [&](const std::string& variant) {
+          return attention::find_variant(variant)->provider() == provider.name;
+        });
+    if (!runs) continue;
+    auto library = provider.open();
+    if (!library) {
+      base::Error error = named(library.error(), fmt::format("--provider {}", provider.name));
+      return base::fail(std::move(error));
+    }
+    opened.emplace_back(provider.name, std::move(*library));
+  }
+  return opened;
+}
+
+report::RunReport header_of(const RunPlan& plan, const tensor::Device& device, Providers providers) {
   const tensor::DeviceInfo& info = device.info();
   report::RunReport report;
   report.device_name = info.name;
@@ -81,6 +102,7 @@ report::RunReport header_of(const RunPlan& plan, const tensor::Device& device) {
   report.warmup = plan.lab.schedule.warmup;
   report.active = plan.lab.schedule.active;
   report.seed = plan.lab.seed;
+  report.providers = std::move(providers);
   return report;
 }
 
@@ -90,19 +112,59 @@ struct Ran {
   std::unique_ptr<Study> study;
 };
 
-// The guess to hold against a variant: the user's part for it, or the shipped one.
-Result<guess::Guess> guess_of_variant(const RunPlan& plan, const std::string& variant) {
-  if (plan.guess) return guess_for(*plan.guess, variant);
-  const std::string_view words = guess::shipped_guess(variant);
+// The guess to hold against a variant: the user's part for it, or the shipped one, which is of its backend
+// whoever provides it.
+Result<guess::Guess> guess_of_variant(const RunPlan& plan, const lab::Recording& recording) {
+  if (plan.guess) return guess_for(*plan.guess, recording.variant);
+  const std::string_view words = guess::shipped_guess(recording.backend);
   if (words.empty()) return guess::Guess{};
   HUNCH_ASSIGN(const guess::Guess shipped, guess::parse_guess_words(words));
-  return guess_for(shipped, variant);
+  return guess_for(shipped, recording.variant);
 }
 
-Result<report::VariantRow> row_of(const RunPlan& plan, const Ran& ran,
-                                  std::span<const guess::Reference> others) {
+// What bounds may name ("< naive"): by the variants' names; in the shipped guesses those of the same
+// provider, without its name.
+std::vector<guess::Reference> references_for(const RunPlan& plan, const std::vector<Ran>& all,
+                                             const lab::Recording& recording) {
+  std::vector<guess::Reference> references;
+  for (const Ran& ran : all) {
+    if (ran.study == nullptr) continue;
+    if (plan.guess)
+      references.push_back({ran.recording.variant, &ran.study->analysis});
+    else if (ran.recording.provider == recording.provider)
+      references.push_back({ran.recording.backend, &ran.study->analysis});
+  }
+  return references;
+}
+
+// How long the annotations of this name lasted, in the order they began.
+std::vector<base::Ns> durations_of(const trace::Trace& trace, std::string_view range) {
+  std::vector<base::Ns> durations;
+  for (trace::EventId event = 0; event < trace.size(); ++event)
+    if (trace.kind[event] == trace::EventKind::annotation && trace.name_of(event) == range)
+      durations.push_back(trace.duration[event]);
+  return durations;
+}
+
+// What happens once, from the recording of it; where the first step was a recorded one, its call is there.
+report::FirstCall first_call_of(const lab::Recording& recording, const trace::Trace& recorded) {
+  report::FirstCall first;
+  std::vector<base::Ns> calls;
+  if (recording.first_call) {
+    for (const base::Ns prepared : durations_of(*recording.first_call, lab::kPrepareRange))
+      first.prepare_ns += prepared;
+    calls = durations_of(*recording.first_call, kForwardRange);
+  }
+  if (calls.empty()) calls = durations_of(recorded, kForwardRange);
+  if (!calls.empty()) first.host_ns = calls.front();
+  return first;
+}
+
+Result<report::VariantRow> row_of(const RunPlan& plan, const Ran& ran, const std::vector<Ran>& all) {
   report::VariantRow row;
   row.name = ran.recording.variant;
+  row.backend = ran.recording.backend;
+  row.provider = ran.recording.provider;
   row.available = ran.study != nullptr;
   row.reasons = ran.recording.refusals;
   if (ran.study == nullptr) return row;
@@ -122,13 +184,15 @@ Result<report::VariantRow> row_of(const RunPlan& plan, const Ran& ran,
   row.device_ns = numbers.device_ns;
   row.host_ns = numbers.host_ns;
   row.peak_bytes = numbers.peak_bytes;
+  row.first_call = first_call_of(ran.recording, study.trace);
   const auto kernels = report::kernel_rows(study.analysis, forward);
   if (!kernels.empty()) row.occupancy = kernels.front().occupancy;
   std::vector<analysis::rules::Finding> findings = study.findings;
   std::erase_if(findings, [](const auto& finding) { return finding.range != kForwardRange; });
   row.findings = report::finding_rows(study.analysis, findings);
-  HUNCH_ASSIGN(const guess::Guess guess, guess_of_variant(plan, row.name));
-  HUNCH_ASSIGN(const auto verdicts, guess::compare(guess, study.analysis, study.findings, others));
+  HUNCH_ASSIGN(const guess::Guess guess, guess_of_variant(plan, ran.recording));
+  HUNCH_ASSIGN(const auto verdicts, guess::compare(guess, study.analysis, study.findings,
+                                                   references_for(plan, all, ran.recording)));
   row.guess = report::verdict_rows(study.analysis, verdicts);
   if (!plan.trace_dir.empty()) {
     row.trace_file = (std::filesystem::path(plan.trace_dir) / (row.name + ".json.gz")).string();
@@ -181,17 +245,14 @@ Result<int> execute(const Arguments& arguments) {
   HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
   HUNCH_ASSIGN(const FailOn fail_on, FailOn::from(arguments));
   if (!plan.trace_dir.empty()) HUNCH_RETURN_IF_ERROR(make_folder(plan.trace_dir));
+  HUNCH_ASSIGN(Providers providers, open_providers(plan));
   HUNCH_ASSIGN(const std::unique_ptr<tensor::Device> device, open_device(plan));
   HUNCH_ASSIGN(const std::vector<Ran> all, record_all(plan, *device));
   tell_what_lacks(all);
-  // A bound may name another variant ("< naive"): each guess sees all recordings.
-  std::vector<guess::Reference> others;
-  for (const Ran& ran : all)
-    if (ran.study != nullptr) others.push_back({ran.recording.variant, &ran.study->analysis});
-  report::RunReport report = header_of(plan, *device);
+  report::RunReport report = header_of(plan, *device, std::move(providers));
   bool missed = false;
   for (const Ran& ran : all) {
-    HUNCH_ASSIGN(report::VariantRow row, row_of(plan, ran, others));
+    HUNCH_ASSIGN(report::VariantRow row, row_of(plan, ran, all));
     for (const auto& verdict : row.guess)
       missed = missed || verdict.verdict.outcome == guess::Outcome::misses;
     report.variants.push_back(std::move(row));
@@ -212,13 +273,15 @@ std::string details_text() {
   std::vector<std::string_view> names;
   for (const auto* backend : attention::backends()) names.push_back(backend->name());
   return fmt::format(
-      "Variants: {}. 'hunch doctor' tells what each is.\n\n"
+      "Variants: {}. 'hunch doctor' tells what each is. Other providers have theirs: 'torch.flash' is "
+      "PyTorch's flash, on the same tensors, and '--provider native,torch' runs both's.\n\n"
       "Each variant runs the same problem under the recorder; counts and times are per forward and come from "
       "the "
       "recording. Without --guess, each variant is held against the guess that a newcomer would make: some "
       "miss, and "
-      "the report says why. In a guess file, [forward.\"flash\"] speaks of one variant, [forward] of all "
-      "that run.",
+      "the report says why. In a guess file, [forward.\"flash\"] and [forward.\"torch.flash\"] speak of one "
+      "variant, "
+      "[forward] of all that run.",
       fmt::join(names, ", "));
 }
 
@@ -232,6 +295,7 @@ const Command& run_command() {
       "hunch run                          every attention variant here, explained\n"
       "hunch run --problem 2x16x1024x64 --dtype f32 --mask none\n"
       "hunch run --variant naive,flash --trace-dir traces\n"
+      "hunch run --provider native,torch  PyTorch's variants beside hunch's own\n"
       "hunch run --variant naive --guess 'kernels=5 memcpy=0'",
       "hunch run [OPTIONS]",
       kDetails,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "hunch/attention/providers.h"
 #include "hunch/base/strings.h"
 #include "hunch/base/thread_pool.h"
 #include "hunch/cli/device_option.h"
@@ -26,7 +27,7 @@ using base::Status;
 constexpr std::string_view kDefaultProblem = "1x8x512x64";
 constexpr std::string_view kDefaultCudaProblem = "8x16x1024x64";
 
-constexpr std::array<Option, 15> kOptions = {{
+constexpr std::array<Option, 16> kOptions = {{
     {"--problem", "-p", "SIZES", "batch x heads x length x head_dim (1x8x512x64; on a GPU 8x16x1024x64)",
      false},
     {"--kv-heads", "", "COUNT", "key and value heads; divides the heads", false},
@@ -37,6 +38,7 @@ constexpr std::array<Option, 15> kOptions = {{
     {"--scale", "", "NUMBER", "of the scores (1/sqrt(head_dim)); 0 and negative too", false},
     {"--softcap", "", "NUMBER", "scores become NUMBER * tanh(score / NUMBER)", false},
     {"--variant", "-v", "NAMES", "only these, separated by commas; repeats", true},
+    {"--provider", "", "NAMES", "whose: native (default), torch, or both, separated by commas", true},
     {"--steps", "", "W,U,A", "steps to wait, warm up and record (1,1,3)", false},
     {"--threads", "-t", "COUNT", "threads of the CPU device (all that this process may use)", false},
     {"--seed", "", "NUMBER", "of the random inputs (1)", false},
@@ -46,10 +48,21 @@ constexpr std::array<Option, 15> kOptions = {{
     {"--device", "", "NAME", "cpu (default), cuda, or cuda:1 for the second GPU", false},
 }};
 
-std::vector<std::string_view> variant_names() {
-  std::vector<std::string_view> names;
-  for (const auto* backend : attention::backends()) names.push_back(backend->name());
+std::vector<std::string> variant_names(const std::vector<const attention::Provider*>& providers) {
+  std::vector<std::string> names;
+  for (const auto* provider : providers)
+    for (const auto* backend : provider->backends()) names.push_back(attention::variant_name(*backend));
   return names;
+}
+
+std::vector<const attention::Provider*> all_providers() {
+  std::vector<const attention::Provider*> all;
+  for (const auto& provider : attention::providers()) all.push_back(&provider);
+  return all;
+}
+
+std::string did_you_mean(std::string_view word, const std::vector<std::string>& names) {
+  return base::did_you_mean(word, std::vector<std::string_view>(names.begin(), names.end()));
 }
 
 Result<attention::Problem> problem_of(const Arguments& arguments, bool on_gpu) {
@@ -94,20 +107,70 @@ Result<attention::Problem> problem_of(const Arguments& arguments, bool on_gpu) {
   return problem;
 }
 
+// Whose variants run; nothing where --provider was not given.
+Result<std::vector<const attention::Provider*>> providers_of(const Arguments& arguments) {
+  std::vector<const attention::Provider*> chosen;
+  std::vector<std::string_view> names;
+  for (const auto& provider : attention::providers()) names.push_back(provider.name);
+  for (const std::string& list : arguments.all("--provider")) {
+    for (const std::string_view part : base::split(list, ',')) {
+      const std::string_view name = base::trim(part);
+      const auto* const provider = attention::find_provider(name);
+      if (provider == nullptr)
+        return fail(ErrorCode::usage,
+                    fmt::format("--provider {}: no such provider", name.empty() ? "''" : name),
+                    base::did_you_mean(name, names));
+      if (std::find(chosen.begin(), chosen.end(), provider) == chosen.end()) chosen.push_back(provider);
+    }
+  }
+  return chosen;
+}
+
+using Providers = std::vector<const attention::Provider*>;
+
+// What a word names: "torch.flash" one variant, "flash" that of each of the providers, in their order: a
+// table of several shows them below each other. Empty: nothing.
+std::vector<std::string> variants_named(std::string_view word, const Providers& providers) {
+  std::vector<std::string> found;
+  const auto* const variant = attention::find_variant(word);
+  if (variant != nullptr && word != variant->name()) return {std::string(word)};
+  for (const auto* provider : providers)
+    for (const auto* backend : provider->backends())
+      if (backend->name() == word) found.push_back(attention::variant_name(*backend));
+  return found;
+}
+
+void add_new(const std::vector<std::string>& names, std::vector<std::string>& chosen) {
+  for (const std::string& name : names)
+    if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.push_back(name);
+}
+
 Result<std::vector<std::string>> variants_of(const Arguments& arguments) {
-  const auto names = variant_names();
+  HUNCH_ASSIGN(Providers providers, providers_of(arguments));
+  const bool given = !providers.empty();
+  if (!given) providers.push_back(attention::find_provider(attention::kNative));
   std::vector<std::string> chosen;
   for (const std::string& list : arguments.all("--variant")) {
     for (const std::string_view part : base::split(list, ',')) {
-      const std::string_view name = base::trim(part);
-      if (std::find(names.begin(), names.end(), name) == names.end())
-        return fail(ErrorCode::usage,
-                    fmt::format("--variant {}: no such variant", name.empty() ? "''" : name),
-                    base::did_you_mean(name, names));
-      if (std::find(chosen.begin(), chosen.end(), name) == chosen.end()) chosen.emplace_back(name);
+      const std::string_view word = base::trim(part);
+      const auto named = variants_named(word, providers);
+      if (named.empty())
+        return fail(
+            ErrorCode::usage, fmt::format("--variant {}: no such variant", word.empty() ? "''" : word),
+            did_you_mean(word, variant_names(base::contains(word, ".") ? all_providers() : providers)));
+      const std::string_view provider = attention::find_variant(named.front())->provider();
+      const bool left_out = given && std::find(providers.begin(), providers.end(),
+                                               attention::find_provider(provider)) == providers.end();
+      if (left_out)
+        return fail(ErrorCode::usage, fmt::format("--variant {}: --provider leaves it out", word),
+                    fmt::format("--provider {}, or no --provider", provider));
+      add_new(named, chosen);
     }
   }
-  if (chosen.empty()) chosen.assign(names.begin(), names.end());
+  if (chosen.empty())
+    for (const auto* provider : providers)
+      for (const auto* backend : provider->backends())
+        add_new(variants_named(backend->name(), providers), chosen);
   return chosen;
 }
 
@@ -119,13 +182,14 @@ Status check_ranges(const guess::Guess& guess, const std::vector<std::string>& v
     if (std::find(variants.begin(), variants.end(), range) != variants.end()) continue;
     base::Error error;
     error.file = guess.source;
-    const auto names = variant_names();
-    if (std::find(names.begin(), names.end(), range) != names.end()) {
-      error.message = fmt::format("it guesses about '{}', which --variant leaves out", range);
-      error.remedy = fmt::format("--variant {}", range);
+    if (const auto* const known = attention::find_variant(range)) {
+      const bool own = known->provider() == attention::kNative;
+      error.message = fmt::format("it guesses about '{}', which does not run", range);
+      error.remedy = own ? fmt::format("--variant {}", range)
+                         : fmt::format("--variant {}, or --provider {}", range, known->provider());
     } else {
       error.message = fmt::format("there is no variant '{}'", range);
-      error.remedy = base::did_you_mean(range, names);
+      error.remedy = did_you_mean(range, variant_names(all_providers()));
     }
     return fail(std::move(error));
   }

@@ -11,8 +11,7 @@
 
 namespace hunch::cli {
 
-// The range that the laboratory puts around each forward.
-inline constexpr std::string_view kForwardRange = "attn_fwd";
+using lab::kForwardRange;
 
 struct RunPlan {
   lab::Options lab;

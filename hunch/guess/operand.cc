@@ -82,7 +82,8 @@ std::optional<double> parse_number(ValueKind kind, std::string_view text) {
 
 bool looks_like_name(std::string_view text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) != 0) return false;
-  return text.find_first_of("<>=.+-%") == std::string_view::npos;
+  if (text.front() == '.' || base::contains(text, "..")) return false;  // "torch.flash" is a name
+  return text.find_first_of("<>=+-%") == std::string_view::npos;
 }
 
 Result<Operand> parse_numeric(ValueKind kind, std::string_view text) {

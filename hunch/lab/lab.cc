@@ -10,10 +10,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <new>
 #include <utility>
 
 #include "hunch/attention/dispatch.h"
+#include "hunch/attention/providers.h"
+#include "hunch/base/check.h"
 #include "hunch/base/probe.h"
 #include "hunch/base/strings.h"
 #include "hunch/base/units.h"
@@ -32,23 +35,33 @@ using base::ErrorCode;
 using tensor::Device;
 
 base::Result<std::vector<const Backend*>> find_variants(const std::vector<std::string>& names) {
-  std::vector<std::string_view> known;
-  for (const Backend* backend : attention::backends()) known.push_back(backend->name());
   std::vector<const Backend*> found;
   for (const std::string& name : names) {
-    const Backend* backend = attention::find_backend(name);
+    const Backend* backend = attention::find_variant(name);
     if (backend == nullptr) {
-      const std::string_view near = base::closest(name, known);
-      const std::vector<std::string> all(known.begin(), known.end());
-      return base::fail(ErrorCode::usage,
-                        near.empty()
-                            ? fmt::format("no variant is named '{}'", name)
-                            : fmt::format("no variant is named '{}'; did you mean '{}'?", name, near),
-                        "one of " + base::join(all, ", "));
+      std::vector<std::string> all;
+      for (const attention::Provider& provider : attention::providers())
+        for (const Backend* known : provider.backends()) all.push_back(attention::variant_name(*known));
+      const std::vector<std::string_view> known(all.begin(), all.end());
+      return base::fail(ErrorCode::usage, fmt::format("no variant is named '{}'", name),
+                        base::did_you_mean(name, known));
     }
     found.push_back(backend);
   }
   return found;
+}
+
+// Opens the libraries of the variants' providers. Out: what each is, by its name; hunch itself is not told.
+using Providers = std::map<std::string, std::string, std::less<>>;
+base::Result<Providers> open_providers(const std::vector<const Backend*>& variants) {
+  Providers opened;
+  for (const Backend* variant : variants) {
+    if (variant->provider() == attention::kNative || opened.count(variant->provider()) != 0) continue;
+    const attention::Provider* const provider = attention::find_provider(variant->provider());
+    HUNCH_CHECK(provider != nullptr, "a backend of a provider that is in the table");
+    HUNCH_ASSIGN(opened[std::string(provider->name)], provider->open());
+  }
+  return opened;
 }
 
 // Bytes on the device for the inputs and one result, in double: the product may be huge.
@@ -158,9 +171,10 @@ struct Recorders {
 
 class Run {
  public:
-  Run(Device& device, const Options& options, const Progress& progress)
+  Run(Device& device, const Options& options, Providers providers, const Progress& progress)
       : device_(device),
         options_(options),
+        providers_(std::move(providers)),
         progress_(progress),
         tracing_(device, options.device_tracer),
         total_(static_cast<int>(options.variants.size()) * (options.schedule.total() + 1)) {}
@@ -171,9 +185,8 @@ class Run {
     try {
       tell("making the inputs");
       call = attention::make_call(device_, options_.problem, options_.seed);
-      const bool any = std::any_of(variants.begin(), variants.end(), [&call](const Backend* variant) {
-        return variant->refusals(call).empty();
-      });
+      const bool any = std::any_of(variants.begin(), variants.end(),
+                                   [&](const Backend* variant) { return refusals(*variant, call).empty(); });
       if (any) {
         tell("computing the reference");
         judge.emplace(call, options_.seed);
@@ -195,39 +208,63 @@ class Run {
     if (progress_) progress_(what, done_, total_);
   }
 
+  std::vector<std::string> refusals(const Backend& variant, const attention::Call& call) const {
+    if (variant.provider() != attention::kNative && device_.as_cuda() != nullptr &&
+        tracing_.tracer() == nullptr)
+      return {
+          fmt::format("what {} launches cannot be recorded here: {}", variant.provider(), tracing_.note())};
+    return variant.refusals(call);
+  }
+
   // `judge` may be missing only where every variant refuses.
   Recording one(const Backend& variant, const attention::Call& call, const std::optional<Judge>& judge) {
-    Recording recording;
-    recording.variant = variant.name();
-    recording.refusals = variant.refusals(call);
+    Recording recording = named(variant);
+    recording.refusals = refusals(variant, call);
     if (!recording.refusals.empty()) return recording;
     // They outlive what the device still does when an allocation fails.
     Recorders recorders(tracing_.tracer());
     try {
-      const attention::PinBackends pin({std::string(variant.name())});
-      {
-        start(recorders.first, recording);
-        const attention::Prepared prepared = prepare(variant, call, recorders.first);
-        run_steps(variant, prepared, recorders, recording);
-      }
-      recorders.stop();
-      const ScopedPoison poison(device_);
-      tell(fmt::format("{}: comparing with the reference", variant.name()));
-      const attention::Output output = attention::run_backend(variant, variant.prepare(call));
-      const Judgement judgement = judge->judge(output.out, variant.by_hand());
-      recording.max_abs_error = judgement.max_abs_error;
-      recording.error_ok = judgement.ok;
-      recording.error_bound = judge->error_bound();
-      ++done_;
+      const base::Status ran = record_and_judge(variant, call, *judge, recorders, recording);
+      if (ran) return recording;
+      device_.synchronize();
+      recording = named(variant);
+      recording.refusals = {ran.error().message};
     } catch (const std::bad_alloc&) {
       device_.synchronize();
-      recording = {};
-      recording.variant = variant.name();
+      recording = named(variant);
       recording.refusals = {fmt::format("it ran out of memory: {} has {} free", device_.info().name,
                                         base::format_bytes(device_.available_bytes()))};
-      return recording;
     }
     return recording;
+  }
+
+  static Recording named(const Backend& variant) {
+    Recording recording;
+    recording.variant = attention::variant_name(variant);
+    recording.backend = variant.name();
+    recording.provider = variant.provider();
+    return recording;
+  }
+
+  // Error: what the variant's own library says where it fails.
+  base::Status record_and_judge(const Backend& variant, const attention::Call& call, const Judge& judge,
+                                Recorders& recorders, Recording& recording) {
+    const attention::PinBackends pin({std::string(variant.name())});
+    {
+      start(recorders.first, recording);
+      const attention::Prepared prepared = prepare(variant, call, recorders.first);
+      HUNCH_RETURN_IF_ERROR(run_steps(variant, prepared, recorders, recording));
+    }
+    recorders.stop();
+    const ScopedPoison poison(device_);
+    tell(fmt::format("{}: comparing with the reference", recording.variant));
+    HUNCH_ASSIGN(const attention::Output output, attention::run_backend(variant, variant.prepare(call)));
+    const Judgement judgement = judge.judge(output.out, variant.by_hand());
+    recording.max_abs_error = judgement.max_abs_error;
+    recording.error_ok = judgement.ok;
+    recording.error_bound = judge.error_bound();
+    ++done_;
+    return {};
   }
 
   // A tracer that opened and does not start is a device that broke meanwhile; what there is, is recorded.
@@ -241,23 +278,23 @@ class Run {
 
   attention::Prepared prepare(const Backend& variant, const attention::Call& call, record::Recorder& first) {
     const base::ScopedProbe probe(&first);
-    const base::Span preparing(base::SpanKind::annotation, "attn_prepare");
+    const base::Span preparing(base::SpanKind::annotation, kPrepareRange);
     attention::Prepared prepared = variant.prepare(call);
     device_.synchronize();
     return prepared;
   }
 
   // The device is idle before the first step, and after each.
-  void run_steps(const Backend& variant, const attention::Prepared& prepared, Recorders& recorders,
-                 Recording& recording) {
+  base::Status run_steps(const Backend& variant, const attention::Prepared& prepared, Recorders& recorders,
+                         Recording& recording) {
     const record::Schedule& schedule = options_.schedule;
     const int first_active = schedule.wait + schedule.warmup;
     for (int step = 0; step < schedule.total(); ++step) {
-      tell(fmt::format("{}: step {} of {}", variant.name(), step + 1, schedule.total()));
+      tell(fmt::format("{}: step {} of {}", recording.variant, step + 1, schedule.total()));
       const record::Phase phase = record::phase_of(schedule, step);
       if (step == 0 && phase != record::Phase::active) {
         const base::ScopedProbe probe(&recorders.first);
-        run_step(variant, prepared, step);
+        HUNCH_RETURN_IF_ERROR(run_step(variant, prepared, step));
       }
       if (step == 0) {
         describe(variant, recorders.first);
@@ -266,26 +303,28 @@ class Run {
       if (step == first_active) start(recorders.active, recording);
       if (phase == record::Phase::active) {
         const base::ScopedProbe probe(&recorders.active);
-        run_step(variant, prepared, step);
+        HUNCH_RETURN_IF_ERROR(run_step(variant, prepared, step));
       } else if (step > 0) {
         const base::ScopedProbe probe(phase == record::Phase::warmup ? &recorders.warmup : nullptr);
-        run_step(variant, prepared, step);
+        HUNCH_RETURN_IF_ERROR(run_step(variant, prepared, step));
         if (step % kDropAfter == 0) recorders.drop_traced();
       }
       ++done_;
     }
     describe(variant, recorders.active);
     recording.trace = recorders.active.finish();
+    return {};
   }
 
-  void run_step(const Backend& variant, const attention::Prepared& prepared, int step) {
+  base::Status run_step(const Backend& variant, const attention::Prepared& prepared, int step) {
     const base::Span whole(base::SpanKind::step, fmt::format("ProfilerStep#{}", step));
     attention::Output output;
     {
-      const base::Span forward(base::SpanKind::annotation, "attn_fwd");
-      output = attention::run_backend(variant, prepared);
+      const base::Span forward(base::SpanKind::annotation, kForwardRange);
+      HUNCH_ASSIGN(output, attention::run_backend(variant, prepared));
     }
     device_.synchronize();
+    return {};
   }
 
   void describe(const Backend& variant, record::Recorder& recorder) const {
@@ -293,20 +332,23 @@ class Run {
     const record::Schedule& schedule = options_.schedule;
     recorder.add_device(properties_of(device_));
     recorder.set_metadata("hunch_version", HUNCH_VERSION);
-    recorder.set_metadata("hunch_variant", std::string(variant.name()));
+    recorder.set_metadata("hunch_variant", attention::variant_name(variant));
+    const auto library = providers_.find(variant.provider());
+    if (library != providers_.end()) recorder.set_metadata("hunch_provider", library->second);
     recorder.set_metadata("hunch_problem", options_.problem.text());
     recorder.set_metadata("hunch_device", info.name);
     if (!info.features.empty()) recorder.set_metadata("hunch_device_features", info.features);
     recorder.set_metadata("hunch_steps",
                           fmt::format("{},{},{}", schedule.wait, schedule.warmup, schedule.active));
     recorder.set_metadata("hunch_seed", std::to_string(options_.seed));
-    recorder.set_metadata("traceName", std::string(variant.name()));
+    recorder.set_metadata("traceName", attention::variant_name(variant));
   }
 
   static constexpr int kDropAfter = 64;  // steps that no recording keeps
 
   Device& device_;
   const Options& options_;
+  const Providers providers_;
   const Progress& progress_;
   const Tracing tracing_;
   int done_ = 0;
@@ -320,7 +362,9 @@ base::Result<std::vector<Recording>> run(Device& device, const Options& options,
   HUNCH_RETURN_IF_ERROR(attention::validate(options.problem));
   if (bytes_of(options.problem) > static_cast<double>(device.available_bytes()))
     return too_large(device, options.problem);
-  return Run(device, options, progress).all(variants);
+  // Before the device's tracer: see Provider.
+  HUNCH_ASSIGN(Providers providers, open_providers(variants));
+  return Run(device, options, std::move(providers), progress).all(variants);
 }
 
 }  // namespace hunch::lab

@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "hunch/attention/backend.h"
@@ -16,14 +17,20 @@ namespace hunch::lab {
 
 struct Options {
   attention::Problem problem;
-  std::vector<std::string> variants;  // backend names, in the order to run
+  std::vector<std::string> variants;  // by attention::variant_name, in the order to run
   record::Schedule schedule;
   uint64_t seed = 1;
   bool device_tracer = true;  // CUDA devices: record by the device's own tracer, where there is one
 };
 
+// The ranges of a recording: once before the first call, and around each call.
+inline constexpr std::string_view kPrepareRange = "attn_prepare";
+inline constexpr std::string_view kForwardRange = "attn_fwd";
+
 struct Recording {
-  std::string variant;
+  std::string variant;                // "flash", "torch.flash"
+  std::string backend;                // "flash"
+  std::string provider;               // "native", "torch"
   std::vector<std::string> refusals;  // why it did not run; then nothing below is set
   std::optional<trace::Trace> trace;  // forwards in ranges "attn_fwd"
   // What happens once: preparing the call, in the range "attn_prepare", and the schedule's first step, where
@@ -38,8 +45,8 @@ struct Recording {
 // Told what goes on: variant name, step, of how many.
 using Progress = std::function<void(const std::string& what, int done, int total)>;
 
-// One Recording a variant. Error: usage for a name that is no backend; unsupported where inputs do not fit
-// memory.
+// One Recording a variant. Errors: usage for a name that is no variant; environment where a provider's
+// library does not open; unsupported where inputs do not fit memory.
 base::Result<std::vector<Recording>> run(tensor::Device& device, const Options& options,
                                          const Progress& progress);
 

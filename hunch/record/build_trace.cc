@@ -231,6 +231,10 @@ class TraceMaker {
         detail.input_dims = builder_.intern(from.dims);
         row.op = &detail;
       }
+      if (!from.types.empty()) {
+        detail.input_types = builder_.intern(from.types);
+        row.op = &detail;
+      }
       add(row);
     }
   }

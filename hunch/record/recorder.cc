@@ -129,6 +129,12 @@ void Recorder::begin_span(base::SpanKind kind, std::string_view name, std::strin
   if (tells) state_->tracer->push(event.external);
 }
 
+void Recorder::begin_op(std::string_view name, std::string_view dims, std::string_view types) {
+  begin_span(base::SpanKind::op, name, dims);
+  ThreadBuffer& buffer = state_->buffer();
+  buffer.host[buffer.open.back()].types = buffer.text.keep(types);
+}
+
 void Recorder::end_span() {
   const Ns now = base::now_ns();
   ThreadBuffer& buffer = state_->buffer();
@@ -165,6 +171,19 @@ void Recorder::launch_end(uint64_t correlation) {
 void Recorder::device_work(uint64_t correlation, const base::WorkInfo& work, int64_t stream, base::Ns start,
                            base::Ns end) {
   state_->buffer().device.add({correlation, work, stream, start, end});
+}
+
+void Recorder::work_done(std::string_view api, const base::WorkInfo& work, int64_t stream, base::Ns start,
+                         base::Ns end) {
+  ThreadBuffer& buffer = state_->buffer();
+  HostEvent event;
+  event.kind = HostKind::launch;
+  event.name = buffer.text.keep(api);
+  event.correlation = next_correlation();
+  event.start = start;
+  event.end = end;
+  buffer.begin(event);
+  buffer.device.add({event.correlation, work, stream, start, end});
 }
 
 void Recorder::host_wait(std::string_view api, base::Ns start, base::Ns end) {

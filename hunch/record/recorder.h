@@ -39,11 +39,14 @@ class Recorder final : public base::Probe {
   trace::Trace finish();
 
   void begin_span(base::SpanKind kind, std::string_view name, std::string_view dims) override;
+  void begin_op(std::string_view name, std::string_view dims, std::string_view types) override;
   void end_span() override;
   uint64_t launch_begin(std::string_view api, const base::WorkInfo& work) override;
   void launch_end(uint64_t correlation) override;
   void device_work(uint64_t correlation, const base::WorkInfo& work, int64_t stream, base::Ns start,
                    base::Ns end) override;
+  void work_done(std::string_view api, const base::WorkInfo& work, int64_t stream, base::Ns start,
+                 base::Ns end) override;
   void host_wait(std::string_view api, base::Ns start, base::Ns end) override;
   void memory(int64_t delta, int64_t in_use) override;
   bool traces_device() const override;

@@ -82,6 +82,7 @@ struct HostEvent {
   Ns end = kOpen;
   std::string_view name;
   std::string_view dims;
+  std::string_view types;     // ops of libraries that tell their inputs' types
   uint64_t correlation = 0;   // calls
   uint64_t external = 0;      // ops under a device's tracer: the id that its calls carry
   uint32_t op = kNoEvent;     // innermost op that encloses this event, itself included; an index here

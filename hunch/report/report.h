@@ -157,11 +157,21 @@ struct ExplainReport {
   Per per = Per::none;
 };
 
+// The first call of a variant, on the host: what is paid once.
+struct FirstCall {
+  Ns prepare_ns = 0;          // before it: masks made, plans asked for
+  std::optional<Ns> host_ns;  // of the call itself, until it returned
+  Ns total_ns() const { return prepare_ns + host_ns.value_or(0); }
+};
+
 struct VariantRow {
-  std::string name;
+  std::string name;      // "flash", "torch.flash"
+  std::string backend;   // "flash"
+  std::string provider;  // "native", "torch"
   bool available = false;
   std::vector<std::string> reasons;  // why not
   std::optional<Spread> kernels, memcpy, memset, device_ns, host_ns, peak_bytes;
+  std::optional<FirstCall> first_call;
   std::optional<OccupancyCell> occupancy;            // of the kernel with the most time
   std::optional<double> max_abs_error, error_bound;  // NaN: the output held one where the reference does not
   std::optional<bool> error_ok;                      // within the bound
@@ -177,6 +187,8 @@ struct RunReport {
   std::vector<std::pair<std::string, std::string>> problem;  // fields in order, values as JSON text
   int wait = 0, warmup = 0, active = 0;
   uint64_t seed = 0;
+  // Of the variants that run, native first: name, and what it is ("PyTorch 2.11.0, CUDA 13.0"; empty: hunch).
+  std::vector<std::pair<std::string, std::string>> providers;
   std::vector<VariantRow> variants;
 };
 
@@ -330,15 +342,14 @@ struct WhyProblem {
 };
 struct WhyReport {
   std::vector<WhyProblem> problems;
-  bool lines = false;              // JSON: one object a line
+  bool lines = false;  // JSON: one object a line
   bool from_trace = false;
   std::string source;
   std::vector<std::string> notes;  // about all
 };
 
-using Document =
-    std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport, RanksReport,
-                 WhyReport>;
+using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport,
+                              RanksReport, WhyReport>;
 
 // The trace as a report. Everything is copied: the analysis need not outlive it.
 ExplainReport explain(const analysis::Analysis& analysis,

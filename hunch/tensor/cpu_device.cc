@@ -183,7 +183,9 @@ void CpuDevice::reset_peak() { state_->allocator->reset_peak(); }
 int64_t CpuDevice::available_bytes() const {
   return system_available_bytes() + state_->allocator->cached_bytes();
 }
+void CpuDevice::empty_cache() { state_->allocator->empty_cache(); }
 void CpuDevice::set_poison(bool on) { state_->poison.store(on, std::memory_order_relaxed); }
+bool CpuDevice::poisons() const { return state_->poison.load(std::memory_order_relaxed); }
 int CpuDevice::threads() const { return state_->pool.threads(); }
 
 }  // namespace hunch::tensor

@@ -33,7 +33,9 @@ class CpuDevice final : public Device {
   MemoryStats memory() const override;
   void reset_peak() override;
   int64_t available_bytes() const override;
+  void empty_cache() override;
   void set_poison(bool on) override;
+  bool poisons() const override;
   CpuDevice* as_cpu() override { return this; }
   int threads() const;
 

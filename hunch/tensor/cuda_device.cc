@@ -279,6 +279,8 @@ int64_t CudaDevice::available_bytes() const {
   return static_cast<int64_t>(free) + state_->allocator->cached_bytes();
 }
 
+void CudaDevice::empty_cache() { state_->allocator->empty_cache(); }
+bool CudaDevice::poisons() const { return state_->poison.load(std::memory_order_relaxed); }
 void CudaDevice::set_poison(bool on) { state_->poison.store(on, std::memory_order_relaxed); }
 
 }  // namespace hunch::tensor

@@ -58,7 +58,9 @@ class CudaDevice final : public Device {
   MemoryStats memory() const override;
   void reset_peak() override;
   int64_t available_bytes() const override;
+  void empty_cache() override;
   void set_poison(bool on) override;
+  bool poisons() const override;
   CudaDevice* as_cuda() override { return this; }
 
  private:

@@ -56,8 +56,12 @@ class Device {
   // Bytes that an allocation could still get, as far as the system tells.
   virtual int64_t available_bytes() const = 0;
 
+  // Gives back to the system what the allocator keeps for later, so that other libraries can have it.
+  virtual void empty_cache() {}
+
   // While on, every allocation is filled with NaN bit patterns (0xFF bytes) in stream order before use.
   virtual void set_poison(bool on) = 0;
+  virtual bool poisons() const { return false; }
 
   virtual CpuDevice* as_cpu() { return nullptr; }
   virtual CudaDevice* as_cuda() { return nullptr; }

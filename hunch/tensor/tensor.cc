@@ -28,7 +28,11 @@ int64_t reach(const Shape& shape, const Strides& strides) {
 
 Buffer::Buffer(Device& device, std::size_t bytes)
     : device_(device), data_(device.allocate(bytes)), bytes_(bytes) {}
-Buffer::~Buffer() { device_.release(data_, bytes_); }
+Buffer::Buffer(Device& device, void* data, std::size_t bytes, std::shared_ptr<void> owner)
+    : device_(device), data_(data), bytes_(bytes), owner_(std::move(owner)) {}
+Buffer::~Buffer() {
+  if (owner_ == nullptr) device_.release(data_, bytes_);
+}
 
 Tensor Tensor::empty(Device& device, DType dtype, const Shape& shape) {
   for (int dim = 0; dim < shape.rank(); ++dim) HUNCH_CHECK(shape[dim] >= 0, "a negative size");
@@ -48,6 +52,19 @@ Tensor Tensor::from_floats(Device& device, DType dtype, const Shape& shape, std:
   std::vector<std::byte> packed(values.size() * size_of(dtype));
   narrow(dtype, values.data(), shape.numel(), packed.data());
   device.upload(tensor.data(), packed.data(), packed.size());
+  return tensor;
+}
+
+Tensor Tensor::borrow(Device& device, DType dtype, const Shape& shape, const Strides& strides, void* data,
+                      std::shared_ptr<void> owner) {
+  HUNCH_CHECK(owner != nullptr, "borrowed memory has an owner");
+  Tensor tensor;
+  const int64_t elements = shape.numel() == 0 ? 0 : reach(shape, strides);
+  tensor.buffer_ = std::make_shared<Buffer>(device, data, static_cast<std::size_t>(elements) * size_of(dtype),
+                                            std::move(owner));
+  tensor.dtype_ = dtype;
+  tensor.shape_ = shape;
+  tensor.strides_ = strides;
   return tensor;
 }
 

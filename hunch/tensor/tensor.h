@@ -15,10 +15,12 @@
 
 namespace hunch::tensor {
 
-// Memory of one device; accounted there from construction to destruction.
+// Memory of one device; what it allocates is accounted there from construction to destruction.
 class Buffer {
  public:
   Buffer(Device& device, std::size_t bytes);
+  // Memory on the device that someone else allocated, accounts, and frees when `owner` goes.
+  Buffer(Device& device, void* data, std::size_t bytes, std::shared_ptr<void> owner);
   ~Buffer();
   Buffer(const Buffer&) = delete;
   Buffer& operator=(const Buffer&) = delete;
@@ -30,6 +32,7 @@ class Buffer {
   Device& device_;
   void* data_ = nullptr;
   std::size_t bytes_ = 0;
+  std::shared_ptr<void> owner_;  // of borrowed memory
 };
 
 class Tensor {
@@ -40,6 +43,10 @@ class Tensor {
   static Tensor empty(Device& device, DType dtype, const Shape& shape);
   // From host values, rounded to `dtype`; values.size() == shape.numel(). Unrecorded.
   static Tensor from_floats(Device& device, DType dtype, const Shape& shape, std::span<const float> values);
+
+  // Another library's memory on the device, in its layout; `owner` keeps it alive as long as any view of it.
+  static Tensor borrow(Device& device, DType dtype, const Shape& shape, const Strides& strides, void* data,
+                       std::shared_ptr<void> owner);
 
   bool defined() const { return buffer_ != nullptr; }
   DType dtype() const { return dtype_; }

@@ -75,8 +75,8 @@ std::string kind_of(const std::string& reason) {
 std::string run_one(const Backend& backend, const Call& call, const attention::reference::Result& exact,
                     double bound, Tally& tally) {
   const auto prepared = backend.prepare(call);
-  const Output output = attention::run_backend(backend, prepared);
-  const Output again = attention::run_backend(backend, prepared);
+  const Output output = attention::run_backend(backend, prepared).value();
+  const Output again = attention::run_backend(backend, prepared).value();
   ++tally.run;
   const Shape expected = {call.query.size(0), call.query.size(1), call.query.size(2), call.value.size(3)};
   if (!(output.out.shape() == expected))

@@ -26,6 +26,7 @@ constexpr auto kProviders = std::to_array<Provider>({
     {kFull, "fbgemm_gpu::|^fbgemm", "fbgemm"},
     {kName, "^(anonymous.namespace)::softmax_warp|^(anonymous.namespace)::elementwise_kernel_with_index",
      "pytorch"},
+    {kName, "^aten::", "pytorch"},
     {kName, "^at::|^at_cuda_detail::|^caffe2::|^c10::|^torch::", "pytorch"},
     {kFull, "::at::native::|<at::native::", "pytorch"},
     {kFull, "cutlass__5x_cudnn|cutlass_cudnn|cudnn", "cudnn"},

@@ -55,6 +55,10 @@ constexpr auto kGeneratedRows = std::to_array<Row>({
     {kName, "^hunch:: ::mul|::add|::sub|::div|::scale|is_neg_inf|logical|::neg|::exp", elementwise, "",
      "hunch"},
     {kName, "^hunch::", unknown, "", "hunch"},
+    // PyTorch's ops on the CPU, as hunch's recordings name them: the op, and its type.
+    {kName, "^aten:: flash_attention", attention_forward, "flash forward", "pytorch", "flash"},
+    {kFull, "^aten::copy_< ,", cast, "cast", "pytorch"},
+    {kName, "^aten::scalar_tensor", fill, "", "pytorch"},
 
     {kBase, "^triton_poi|^triton_for", elementwise, "Inductor pointwise", "inductor"},
     {kBase, "^triton_per|^triton_red|^triton_spl|^triton_split_scan|^triton_mix", reduction,

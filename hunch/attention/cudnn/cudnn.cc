@@ -86,7 +86,7 @@ std::vector<std::string> CudnnBackend::refusals(const Call& call) const {
   return reasons;
 }
 
-Output CudnnBackend::forward(const Prepared& prepared) const {
+base::Result<Output> CudnnBackend::forward(const Prepared& prepared) const {
   const Call& call = prepared.call;
   const base::Span span(base::SpanKind::op, "hunch::_scaled_dot_product_cudnn_attention",
                         tensor::dims_text({&call.query, &call.key, &call.value}));

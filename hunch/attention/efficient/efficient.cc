@@ -36,7 +36,7 @@ std::vector<std::string> EfficientBackend::refusals(const Call& call) const {
   return reasons;
 }
 
-Output EfficientBackend::forward(const Prepared& prepared) const {
+base::Result<Output> EfficientBackend::forward(const Prepared& prepared) const {
   const Call& call = prepared.call;
   const base::Span span(base::SpanKind::op, "hunch::_scaled_dot_product_efficient_attention",
                         tensor::dims_text({&call.query, &call.key, &call.value}));

@@ -20,7 +20,7 @@ class EfficientBackend final : public Backend {
     return "memory-efficient attention: one fused kernel, chunks of keys, running maximum and sum";
   }
   std::vector<std::string> refusals(const Call& call) const override;
-  Output forward(const Prepared& prepared) const override;
+  base::Result<Output> forward(const Prepared& prepared) const override;
 };
 
 }  // namespace hunch::attention::efficient

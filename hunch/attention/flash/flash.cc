@@ -33,7 +33,7 @@ std::vector<std::string> FlashBackend::refusals(const Call& call) const {
   return tiles::refusals(call, kMaxHeadDim);
 }
 
-Output FlashBackend::forward(const Prepared& prepared) const {
+base::Result<Output> FlashBackend::forward(const Prepared& prepared) const {
   const Call& call = prepared.call;
   const base::Span span(base::SpanKind::op, "hunch::_scaled_dot_product_flash_attention",
                         tensor::dims_text({&call.query, &call.key, &call.value}));

@@ -21,7 +21,7 @@ class FlashBackend final : public Backend {
     return "FlashAttention: one fused kernel, tiles over queries and keys, online softmax";
   }
   std::vector<std::string> refusals(const Call& call) const override;
-  Output forward(const Prepared& prepared) const override;
+  base::Result<Output> forward(const Prepared& prepared) const override;
 };
 
 }  // namespace hunch::attention::flash

@@ -56,7 +56,7 @@ std::vector<std::string> MathBackend::refusals(const Call& call) const {
   return reasons;
 }
 
-Output MathBackend::forward(const Prepared& prepared) const {
+base::Result<Output> MathBackend::forward(const Prepared& prepared) const {
   const Call& call = prepared.call;
   const Span span(SpanKind::op, "hunch::_scaled_dot_product_attention_math",
                   tensor::dims_text({&call.query, &call.key, &call.value}));

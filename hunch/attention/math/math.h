@@ -11,7 +11,7 @@ class MathBackend final : public Backend {
   std::string_view name() const override { return "math"; }
   std::string_view summary() const override;
   std::vector<std::string> refusals(const Call& call) const override;
-  Output forward(const Prepared& prepared) const override;
+  base::Result<Output> forward(const Prepared& prepared) const override;
 };
 
 }  // namespace hunch::attention::math

@@ -74,13 +74,13 @@ Prepared NaiveBackend::prepare(const Call& call) const {
   return prepared;
 }
 
-Output NaiveBackend::forward(const Prepared& prepared) const {
+base::Result<Output> NaiveBackend::forward(const Prepared& prepared) const {
   return attend(prepared, [](const Tensor& scores, const Tensor& hidden) {
     return ops::masked_fill(scores, hidden, kNegInf);
   });
 }
 
-Output NaiveInplaceBackend::forward(const Prepared& prepared) const {
+base::Result<Output> NaiveInplaceBackend::forward(const Prepared& prepared) const {
   return attend(prepared, [](Tensor scores, const Tensor& hidden) {
     ops::masked_fill_(scores, hidden, kNegInf);
     return scores;

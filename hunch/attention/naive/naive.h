@@ -14,14 +14,14 @@ class NaiveBackend : public Backend {
   std::vector<std::string> refusals(const Call& call) const override;
   bool by_hand() const override { return true; }
   Prepared prepare(const Call& call) const override;
-  Output forward(const Prepared& prepared) const override;
+  base::Result<Output> forward(const Prepared& prepared) const override;
 };
 
 class NaiveInplaceBackend final : public NaiveBackend {
  public:
   std::string_view name() const override { return "naive_inplace"; }
   std::string_view summary() const override;
-  Output forward(const Prepared& prepared) const override;
+  base::Result<Output> forward(const Prepared& prepared) const override;
 };
 
 }  // namespace hunch::attention::naive

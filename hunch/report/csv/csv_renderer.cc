@@ -97,9 +97,11 @@ std::string render(const ExplainReport& report, const Style& style) {
 }
 
 std::string render(const RunReport& report, const Style&) {
-  Sheet sheet({"variant", "available", "reasons", "kernels", "memcpy", "memset", "device_ns", "host_ns",
-               "peak_bytes", "occupancy_pct", "max_abs_error", "error_bound", "error_ok", "guess_holds",
-               "guess_misses", "guess_unknown", "findings", "trace"});
+  Sheet sheet({"variant",       "available",   "reasons",  "kernels",          "memcpy",
+               "memset",        "device_ns",   "host_ns",  "peak_bytes",       "occupancy_pct",
+               "max_abs_error", "error_bound", "error_ok", "guess_holds",      "guess_misses",
+               "guess_unknown", "findings",    "trace",    "first_prepare_ns", "first_host_ns",
+               "provider"});
   const auto median = [](const std::optional<Spread>& value) {
     return value ? std::optional<int64_t>(value->median) : std::nullopt;
   };
@@ -119,7 +121,9 @@ std::string render(const RunReport& report, const Style&) {
           << (row.occupancy ? row.occupancy->theoretical_pct : std::optional<double>()) << row.max_abs_error
           << row.error_bound << row.error_ok << outcomes(guess::Outcome::holds)
           << outcomes(guess::Outcome::misses) << outcomes(guess::Outcome::unknown) << base::join(rules, ";")
-          << row.trace_file;
+          << row.trace_file
+          << (row.first_call ? std::optional<int64_t>(row.first_call->prepare_ns) : std::nullopt)
+          << (row.first_call ? row.first_call->host_ns : std::nullopt) << row.provider;
   }
   return sheet.take();
 }

@@ -124,6 +124,8 @@ void variant(Writer& writer, const VariantRow& row) {
   writer.begin_object();
   writer.field("name", row.name);
   writer.field("available", row.available);
+  writer.field("provider", row.provider);
+  writer.field("backend", row.backend);
   strings(writer, "reasons", row.reasons);
   work_fields(writer, row.kernels, row.memcpy, row.memset, row.device_ns, row.host_ns);
   spread(writer, "peak_bytes", row.peak_bytes);
@@ -135,6 +137,15 @@ void variant(Writer& writer, const VariantRow& row) {
   told(writer, "trace", row.trace_file);
   optional(writer, "error_bound", row.error_bound);
   optional(writer, "error_ok", row.error_ok);
+  writer.key("first_call");
+  if (row.first_call) {
+    writer.begin_object(true);
+    writer.field("prepare_ns", row.first_call->prepare_ns);
+    optional(writer, "host_ns", row.first_call->host_ns);
+    writer.end_object();
+  } else {
+    writer.null();
+  }
   writer.end_object();
 }
 
@@ -155,6 +166,15 @@ std::string render(const RunReport& report) {
       writer.literal(value);
     }
     writer.end_object();
+    writer.key("providers");
+    writer.begin_array();
+    for (const auto& [name, library] : report.providers) {
+      writer.begin_object(true);
+      writer.field("name", name);
+      told(writer, "library", library);
+      writer.end_object();
+    }
+    writer.end_array();
     writer.key("variants");
     writer.begin_array();
     for (const VariantRow& row : report.variants) variant(writer, row);

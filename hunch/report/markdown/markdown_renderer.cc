@@ -153,8 +153,8 @@ std::string render(const ExplainReport& report, const Style& style) {
 
 std::string render(const RunReport& report, const Style& style) {
   std::string out = fmt::format("# {} on {}\n\n", escaped(report.problem_text), escaped(report.device_name));
-  Table table({"variant", ">kernels", ">copies", ">memsets", ">device time", ">host time", ">occupancy",
-               ">peak memory", ">max error", "guess"});
+  Table table({"variant", ">kernels", ">copies", ">memsets", ">device time", ">host time", ">first call",
+               ">occupancy", ">peak memory", ">max error", "guess"});
   const auto told = [](const std::optional<Spread>& value, auto format) {
     return value ? format(value->median) : std::string();
   };
@@ -170,6 +170,7 @@ std::string render(const RunReport& report, const Style& style) {
     if (!row.available) guessed = "not available: " + escaped(base::join(row.reasons, "; "));
     table.add({code(row.name), told(row.kernels, format_count), told(row.memcpy, format_count),
                told(row.memset, format_count), told(row.device_ns, format_ns), told(row.host_ns, format_ns),
+               row.first_call ? format_ns(row.first_call->total_ns()) : std::string(),
                occupancy(row.occupancy), told(row.peak_bytes, format_bytes), error, guessed});
   }
   out += table.text();

@@ -2,6 +2,7 @@
 // variant how its guess fared and what its trace reveals.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "hunch/base/strings.h"
@@ -31,11 +32,12 @@ std::string median_text(const std::optional<Spread>& value, Format format) {
 }
 
 void glance(std::string& out, const Style& style, const RunReport& report) {
-  const bool on_cpu = report.device_kind == "cpu";
+  const bool on_cpu = report.device_kind == "cpu";  // which has no occupancy
   Table table({{"variant", Align::left, 10},
                {"kernels", Align::left, 9},
                {"device time", Align::right, 8},
                {"host time", Align::right, 5},
+               {"first call", Align::right, 3},
                {"occupancy", Align::right, 2},
                {"peak memory", Align::right, 6},
                {"max error", Align::right, 4},
@@ -48,6 +50,7 @@ void glance(std::string& out, const Style& style, const RunReport& report) {
                  {"-", Ink::dim},
                  {"-", Ink::dim},
                  {"-", Ink::dim},
+                 {on_cpu ? "" : "-", Ink::dim},
                  {"-", Ink::dim},
                  {"-", Ink::dim},
                  {"not run", Ink::dim}});
@@ -63,7 +66,8 @@ void glance(std::string& out, const Style& style, const RunReport& report) {
           Ink::plain},
          {median_text(row.device_ns, base::format_ns), Ink::plain},
          {median_text(row.host_ns, base::format_ns), Ink::plain},
-         {occupancy.empty() ? (on_cpu ? "n/a" : "-") : occupancy, Ink::plain},
+         {row.first_call ? base::format_ns(row.first_call->total_ns()) : "-", Ink::plain},
+         {occupancy.empty() ? (on_cpu ? "" : "-") : occupancy, Ink::plain},
          {median_text(row.peak_bytes, base::format_bytes), Ink::plain},
          {error_text(row), error_ink(row)},
          {tally_text(counts), tally_ink(counts)}});
@@ -72,13 +76,21 @@ void glance(std::string& out, const Style& style, const RunReport& report) {
   const auto dropped = table.dropped(style);
   if (!dropped.empty())
     paragraph(out, style, 0, "left out at this width: " + base::join(dropped, ", "), Ink::dim);
-  paragraph(
-      out, style, 0,
-      fmt::format("Per forward, the median of {}. Counts come from the recordings; max error is against "
-                  "double precision{}.",
-                  plural(report.active, "recorded forward", "recorded forwards"),
-                  on_cpu ? "; occupancy is a GPU's, a CPU has none" : ""),
-      Ink::dim);
+  paragraph(out, style, 0,
+            fmt::format(
+                "Per forward, the median of {}; first call is the host's time for it, with what is prepared "
+                "once. Counts come from the recordings; max error is against double precision.",
+                plural(report.active, "recorded forward", "recorded forwards")),
+            Ink::dim);
+  const bool others = std::any_of(report.variants.begin(), report.variants.end(), [](const VariantRow& row) {
+    return row.available && row.provider != "native";
+  });
+  if (on_cpu && others)
+    paragraph(
+        out, style, 0,
+        "PyTorch on the CPU computes in the calling thread: its host time holds its device time, and each op "
+        "that computes is one kernel.",
+        Ink::dim);
 }
 
 // The verdicts with each reason that is one of the findings below told by its number.
@@ -134,6 +146,10 @@ std::string render(const RunReport& report, const Style& style) {
   if (report.threads > 0) device += fmt::format(", {}", plural(report.threads, "thread", "threads"));
   if (!report.device_features.empty()) device += ", " + report.device_features;
   put("device", device);
+  std::vector<std::string> providers;
+  for (const auto& [name, library] : report.providers)
+    if (!library.empty()) providers.push_back(fmt::format("{}: {}", name, library));
+  if (!providers.empty()) put("provider", base::join(providers, "; "));
   put("steps", fmt::format("{} wait, {} warm-up, {} recorded; seed {}", report.wait, report.warmup,
                            report.active, report.seed));
   out += '\n';

@@ -67,7 +67,7 @@ class Backends : public ::testing::Test {
   }
   std::vector<float> run(const Backend& backend, const Call& call) {
     EXPECT_THAT(backend.refusals(call), IsEmpty()) << backend.name();
-    return run_backend(backend, backend.prepare(call)).out.to_floats();
+    return run_backend(backend, backend.prepare(call)).value().out.to_floats();
   }
   // Backends that compute here.
   static std::vector<const Backend*> computing() {

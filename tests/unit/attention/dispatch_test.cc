@@ -109,7 +109,7 @@ TEST_F(Dispatch, ByHandAndUnknownNamesCannotBePinned) {
   EXPECT_EQ(error({"naive"}).message,
             "backend 'naive' is attention by hand, which the dispatcher never picks");
   EXPECT_EQ(error({"math", "flsh"}).message, "no backend is named 'flsh'");
-  EXPECT_EQ(error({"flsh"}).remedy, "'flash'");
+  EXPECT_EQ(error({"flsh"}).remedy, "did you mean 'flash'?");
   EXPECT_EQ(error({"zzzzzzzz"}).remedy, "one of flash, efficient, math, cudnn");
   EXPECT_EQ(error({}).code, base::ErrorCode::usage);
 }

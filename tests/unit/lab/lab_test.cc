@@ -208,11 +208,11 @@ TEST(Lab, AnUnknownVariantGetsAHint) {
   const auto failed = run(device, options({"naive", "flahs"}), {});
   ASSERT_FALSE(failed);
   EXPECT_EQ(failed.error().code, base::ErrorCode::usage);
-  EXPECT_THAT(failed.error().message, HasSubstr("'flahs'; did you mean 'flash'?"));
-  EXPECT_THAT(failed.error().remedy, HasSubstr("naive_inplace"));
+  EXPECT_THAT(failed.error().message, HasSubstr("no variant is named 'flahs'"));
+  EXPECT_EQ(failed.error().remedy, "did you mean 'flash'?");
   const auto far = run(device, options({"zzzzzzzzzz"}), {});
   ASSERT_FALSE(far);
-  EXPECT_THAT(far.error().message, testing::Not(HasSubstr("did you mean")));
+  EXPECT_THAT(far.error().remedy, HasSubstr("one of naive, naive_inplace"));
 }
 
 TEST(Lab, InputsThatDoNotFitAreRefusedWithNumbers) {

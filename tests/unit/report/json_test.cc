@@ -135,6 +135,9 @@ TEST(Json, RunHasTheFieldsOfTheManual) {
   EXPECT_TRUE(null_at(parsed.root, "/variants/1/kernels"));
   EXPECT_EQ(string_at(parsed.root, "/variants/1/reasons/1"), "this build has no cuDNN");
   EXPECT_EQ(string_at(parsed.root, "/variants/0/trace"), "traces/naive_inplace.json.gz");
+  EXPECT_EQ(int_at(parsed.root, "/variants/0/first_call/prepare_ns"), 1'200'000);
+  EXPECT_EQ(int_at(parsed.root, "/variants/0/first_call/host_ns"), 300'000);
+  EXPECT_TRUE(null_at(parsed.root, "/variants/1/first_call"));
 }
 
 TEST(Json, AnErrorThatIsNotANumberIsNull) {

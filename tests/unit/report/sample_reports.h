@@ -97,13 +97,15 @@ inline RunReport sample_run() {
   report.active = 3;
   report.seed = 1;
   VariantRow naive;
-  naive.name = "naive_inplace";
+  naive.name = naive.backend = "naive_inplace";
+  naive.provider = "native";
   naive.available = true;
   naive.kernels = Spread{5, 5, 5};
   naive.memcpy = Spread{1, 1, 1};
   naive.memset = Spread{0, 0, 0};
   naive.device_ns = Spread{16'000'000, 16'400'000, 17'000'000};
   naive.host_ns = Spread{60'000, 61'000, 70'000};
+  naive.first_call = FirstCall{1'200'000, 300'000};
   naive.peak_bytes = Spread{12 << 20, 12 << 20, 12 << 20};
   naive.max_abs_error = 0.0039;
   naive.error_bound = 0.0078;
@@ -116,7 +118,10 @@ inline RunReport sample_run() {
   naive.findings = {sample_finding("attn_fwd")};
   naive.trace_file = "traces/naive_inplace.json.gz";
   VariantRow cudnn;
-  cudnn.name = "cudnn";
+  cudnn.name = "torch.cudnn";
+  cudnn.backend = "cudnn";
+  cudnn.provider = "torch";
+  report.providers = {{"native", ""}, {"torch", "PyTorch 2.11.0"}};
   cudnn.reasons = {"the device is a CPU and cuDNN runs on NVIDIA GPUs", "this build has no cuDNN"};
   report.variants = {naive, cudnn};
   return report;
