@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "hunch/trace/nvtx_text.h"
+
 namespace hunch::formats::nsys_sqlite {
 namespace {
 
@@ -151,13 +153,13 @@ base::Status Activities::ranges() {
         } else {
           return builder_.skip("event without a name");
         }
-        const RangeText said = range_text(text);
+        const trace::RangeText said = trace::range_text(text);
         event.kind = said.kind;
         event.name = said.name;
         event.track = processes_.thread(rows.integer(3));
         event.external_id = said.op_id;
         const auto domain = domains_.find({rows.integer(3).value_or(0) >> 24, rows.integer(6).value_or(0)});
-        if (domain != domains_.end() && is_library_domain(domain->second)) event.kind = EventKind::op;
+        if (domain != domains_.end() && trace::is_library_domain(domain->second)) event.kind = EventKind::op;
         trace::OpDetail detail;
         detail.sequence_number = said.sequence;
         if (!said.sizes.empty()) detail.input_dims = builder_.intern(said.sizes);
