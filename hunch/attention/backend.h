@@ -22,6 +22,12 @@ struct Prepared {
   std::shared_ptr<void> own = {};        // what a backend of another provider keeps
 };
 
+// Which kernel a backend with several launches, and what decided it, a clause each.
+struct KernelNote {
+  std::string kernel;  // as recordings have it
+  std::vector<std::string> because;
+};
+
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -35,6 +41,9 @@ class Backend {
   // Every reason why this backend refuses the call, each a full clause; empty: it takes it.
   // Needs only shapes, dtypes, strides and the device: no data is read.
   virtual std::vector<std::string> refusals(const Call& call) const = 0;
+
+  // For a call that it does not refuse; nothing where its name says all. Reads no data either.
+  virtual std::optional<KernelNote> kernel(const Call&) const { return std::nullopt; }
 
   // True for attention written by hand from ops: the dispatcher never picks it, it opens no span of its own,
   // and a fully masked row gives NaN, as the plain formula does. SDPA backends give exact zeros there.

@@ -87,22 +87,10 @@ Result<attention::Problem> problem_of(const Arguments& arguments, bool on_gpu) {
       return fail(ErrorCode::usage, fmt::format("--mask {}: unknown", *text), "none, causal, bool or float");
     problem.mask = *mask;
   }
-  if (arguments.text("--window")) {
-    HUNCH_ASSIGN(problem.window, arguments.integer("--window", 1, 1, kMost));
-  }
-  if (const auto text = arguments.text("--softcap")) {
-    problem.softcap = base::parse_double(base::trim(*text));
-    if (!problem.softcap || !std::isfinite(*problem.softcap) || *problem.softcap <= 0)
-      return fail(ErrorCode::usage, fmt::format("--softcap {}: expected a number above 0", *text),
-                  "--softcap 50");
-  }
-  if (const auto text = arguments.text("--scale")) {
-    const auto scale = base::parse_double(base::trim(*text));
-    if (!scale || !std::isfinite(*scale))
-      return fail(ErrorCode::usage, fmt::format("--scale {}: expected a finite number", *text),
-                  "--scale 0.125");
-    problem.scale = *scale;
-  }
+  HUNCH_ASSIGN(const ScoreOptions scores, score_options(arguments));
+  problem.window = scores.window;
+  problem.softcap = scores.softcap;
+  problem.scale = scores.scale;
   if (const Status valid = attention::validate(problem); !valid) return fail(named(valid.error(), "run"));
   return problem;
 }

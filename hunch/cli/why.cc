@@ -2,8 +2,9 @@
 //
 // In:  a problem in words, a batch of them as JSON lines, or a trace with shapes. Out: what PyTorch takes,
 // from
-//      the table in hunch/sdpa, and for a single problem what hunch's own dispatcher takes on a device here.
-//      No data is made: hunch's dispatcher is asked with views that repeat one row.
+//      the table in hunch/sdpa, and for a single problem what hunch's own dispatcher takes, and which of its
+//      kernels runs, on a device here or on a GPU that only has a name.
+//      No data is made: hunch's dispatcher is asked with tensors that have no memory.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include "hunch/cli/why_options.h"
 #include "hunch/cli/why_trace.h"
 #include "hunch/sdpa/choose.h"
+#include "hunch/tensor/absent_gpu.h"
 #include "hunch/tensor/cpu_device.h"
 #include "hunch/tensor/cuda.h"
 
@@ -46,7 +48,7 @@ report::WhyDispatcher pytorch(const WhyQuestion& question) {
   out.notes = choice.notes;
   for (const sdpa::Opinion& opinion : choice.opinions) {
     report::WhyBackend backend{
-        std::string(sdpa::name_of(opinion.backend)), opinion.order, opinion.usable, {}};
+        std::string(sdpa::name_of(opinion.backend)), opinion.order, opinion.usable, {}, {}};
     for (const sdpa::Reason& reason : opinion.reasons)
       backend.reasons.push_back({std::string(sdpa::name_of(reason.stand)), reason.text, reason.change});
     out.backends.push_back(std::move(backend));
@@ -54,22 +56,42 @@ report::WhyDispatcher pytorch(const WhyQuestion& question) {
   return out;
 }
 
-Result<std::unique_ptr<tensor::Device>> device_of(const Arguments& arguments) {
+// What --device names; else a GPU of the architecture that --arch names, which need not be here; else the
+// CPU.
+Result<std::unique_ptr<tensor::Device>> device_of(const Arguments& arguments, const sdpa::Setup& setup) {
   HUNCH_ASSIGN(const std::optional<int> gpu, cuda_index(arguments));
   if (gpu) return tensor::open_cuda(*gpu);
+  if (!arguments.has("--device") && arguments.has("--arch") && !setup.is_cpu())
+    return std::make_unique<tensor::AbsentGpu>(setup.sm);
   HUNCH_ASSIGN(const int64_t threads, arguments.integer("--threads", 1, 1, 1024));
   return std::make_unique<tensor::CpuDevice>(static_cast<int>(threads));
 }
 
-// A tensor of that shape that holds one row: batch, heads and length are strides of 0.
-tensor::Tensor row_view(tensor::Device& device, tensor::DType dtype, const tensor::Shape& shape) {
-  if (shape.numel() == 0) return tensor::Tensor::empty(device, dtype, shape);
-  return tensor::Tensor::empty(device, dtype, {1, 1, 1, shape[-1]}).expand(shape);
+// A 4-dimensional tensor that says its shape and strides and has no memory: nobody reads it.
+tensor::Tensor unread(tensor::Device& device, tensor::DType dtype, const std::vector<int64_t>& sizes,
+                      const std::vector<int64_t>& strides) {
+  alignas(64) static std::byte nowhere[64];
+  tensor::Shape shape;
+  tensor::Strides steps;
+  for (std::size_t missing = sizes.size(); missing < 4; ++missing) {
+    shape.push_back(1);
+    steps.push_back(0);
+  }
+  for (const int64_t size : sizes) shape.push_back(size);
+  for (const int64_t stride : strides) steps.push_back(stride);
+  if (strides.empty()) steps = tensor::contiguous_strides(shape);
+  return tensor::Tensor::borrow(device, dtype, shape, steps, nowhere, std::make_shared<int>());
+}
+
+std::vector<int64_t> listed(const std::optional<sdpa::Strides>& strides) {
+  return strides ? std::vector<int64_t>(strides->begin(), strides->end()) : std::vector<int64_t>();
 }
 
 // hunch's own dispatcher; what it has no notion of is noted.
-Result<report::WhyDispatcher> own(const sdpa::Problem& p, const Arguments& arguments) {
-  HUNCH_ASSIGN(const auto device, device_of(arguments));
+Result<report::WhyDispatcher> own(const sdpa::Problem& p, const sdpa::Setup& setup,
+                                  const Arguments& arguments) {
+  HUNCH_ASSIGN(const ScoreOptions scores, score_options(arguments));
+  HUNCH_ASSIGN(const auto device, device_of(arguments, setup));
   report::WhyDispatcher out;
   out.name = "hunch";
   out.where = {{"device", device->info().name}};
@@ -81,31 +103,39 @@ Result<report::WhyDispatcher> own(const sdpa::Problem& p, const Arguments& argum
                               : p.dtype == sdpa::DType::bf16 ? tensor::DType::bf16
                                                              : tensor::DType::f16;
   attention::Call call;
-  call.query = row_view(*device, dtype, {p.batch, p.heads, p.length, p.head_dim});
-  call.key = row_view(*device, dtype, {p.batch, p.kv_heads, p.kv_length, p.head_dim});
-  call.value = row_view(*device, dtype, {p.batch, p.kv_heads, p.kv_length, p.value_dim});
+  call.query = unread(*device, dtype, {p.batch, p.heads, p.length, p.head_dim}, listed(p.query_strides));
+  call.key = unread(*device, dtype, {p.batch, p.kv_heads, p.kv_length, p.head_dim}, listed(p.key_strides));
+  call.value =
+      unread(*device, dtype, {p.batch, p.kv_heads, p.kv_length, p.value_dim}, listed(p.value_strides));
   call.is_causal = p.mask == sdpa::MaskKind::causal;
   call.enable_gqa = p.grouped();
-  if (p.tensor_mask()) {
-    auto sizes = p.mask_sizes();
-    sizes.insert(sizes.begin(), 4 - sizes.size(), 1);
-    call.mask = row_view(*device, p.mask == sdpa::MaskKind::boolean ? tensor::DType::boolean : dtype,
-                         {sizes[0], sizes[1], sizes[2], sizes[3]});
-  }
+  call.window = scores.window;
+  call.scale = scores.scale;
+  call.softcap = scores.softcap;
+  if (p.tensor_mask())
+    call.mask = unread(*device, p.mask == sdpa::MaskKind::boolean ? tensor::DType::boolean : dtype,
+                       p.mask_sizes(), p.mask_strides);
   const attention::Choice choice = attention::choose_backend(call);
   out.takes = choice.backend != nullptr ? std::string(choice.backend->name()) : std::string();
   int order = 0;
   for (const attention::Opinion& opinion : choice.opinions) {
-    report::WhyBackend backend{std::string(opinion.backend->name()), ++order, opinion.refusals.empty(), {}};
+    report::WhyBackend backend{
+        std::string(opinion.backend->name()), ++order, opinion.refusals.empty(), {}, {}};
     for (const std::string& refusal : opinion.refusals) backend.reasons.push_back({"against", refusal, {}});
-    if (opinion.refusals.empty()) backend.reasons.push_back({"for", "it takes this call", {}});
+    if (opinion.refusals.empty()) {
+      backend.reasons.push_back({"for", "it takes this call", {}});
+      if (const auto note = opinion.backend->kernel(call)) {
+        backend.kernel = note->kernel;
+        for (const std::string& clause : note->because) backend.reasons.push_back({"note", clause, {}});
+      }
+    }
     out.backends.push_back(std::move(backend));
   }
+  if (device->info().kind == tensor::DeviceKind::cuda && device->as_cuda() == nullptr)
+    out.notes.emplace_back("judged for a GPU that is not here: its memory and cuDNN's library are not asked");
   if (p.dropout > 0 || p.grad)
     out.notes.emplace_back(
         "hunch runs forwards without dropout: what the question says of these is left aside");
-  if (p.query_strides || p.key_strides || p.value_strides || !p.mask_strides.empty())
-    out.notes.emplace_back("judged for dense rows, whatever the strides");
   return out;
 }
 
@@ -173,9 +203,12 @@ Result<int> execute(const Arguments& arguments) {
     HUNCH_ASSIGN(const sdpa::Problem problem, why_problem(arguments));
     report.problems.push_back(problem_row({problem, setup}));
     auto& dispatchers = report.problems.front().dispatchers;
+    if (arguments.has("--window") || arguments.has("--softcap"))
+      dispatchers.front().notes.emplace_back(
+          "scaled_dot_product_attention has neither a window nor capped scores: judged without");
     if (wanted == "hunch") dispatchers.clear();
     if (wanted != "pytorch") {
-      HUNCH_ASSIGN(auto ours, own(problem, arguments));
+      HUNCH_ASSIGN(auto ours, own(problem, setup, arguments));
       dispatchers.push_back(std::move(ours));
     }
   }
@@ -197,7 +230,8 @@ const Command& why_command() {
       "hunch why --problem SIZES [OPTIONS]",
       "PyTorch's answer comes from a table of what its releases 2.4 to 2.11 check, so PyTorch need not be "
       "installed; "
-      "hunch's own dispatcher is asked on the device that --device names. What is not established for a "
+      "hunch's own dispatcher, and which of its kernels runs, is asked for the GPU of --arch, which need not "
+      "be here, or on the device that --device names. What is not established for a "
       "version is "
       "said to be so. docs/why.md tells the constraints and what they were established from.",
       {kWhyOptions, kReadOptions, kOutputOptions},

@@ -19,7 +19,7 @@ using base::fail;
 using base::Result;
 using base::Status;
 
-constexpr std::array<Option, 28> kOptions = {{
+constexpr std::array<Option, 31> kOptions = {{
     {"--problem", "-p", "SIZES", "batch x heads x length x head_dim, as 8x16x1024x64", false},
     {"--dtype", "", "TYPE", "bf16 (default), f16, f32 or f64", false},
     {"--mask", "", "KIND", "none, causal (default), bool or float", false},
@@ -35,6 +35,10 @@ constexpr std::array<Option, 28> kOptions = {{
     {"--layout", "", "ORDER", "of query, key and value in memory: bhsd (default), bshd, packed, expand, ...",
      false},
     {"--strides", "", "STRIDES", "the same as numbers: batch,head,length,dim for each of the three", false},
+    {"--window", "", "KEYS", "causal: a query sees the last so many of its keys; hunch's own alone", false},
+    {"--softcap", "", "NUMBER", "scores become NUMBER * tanh(score / NUMBER); hunch's own alone", false},
+    {"--scale", "", "NUMBER", "of the scores (1/sqrt(head_dim)); PyTorch's choice does not look at it",
+     false},
     {"--nested", "", "", "nested tensors", false},
     {"--torch", "", "VERSION", "PyTorch's version (2.11)", false},
     {"--arch", "", "ARCH", "sm_90 (default), sm_80, sm_121, ... or cpu", false},
@@ -45,7 +49,7 @@ constexpr std::array<Option, 28> kOptions = {{
     {"--deterministic", "", "", "torch.use_deterministic_algorithms(True)", false},
     {"--env", "", "NAME=VALUE", "a variable of PyTorch's environment; repeats", true},
     {"--dispatcher", "", "NAME", "pytorch, hunch, or both (default)", false},
-    {"--device", "", "NAME", "of hunch's own dispatcher: cpu (default), cuda or cuda:1", false},
+    {"--device", "", "NAME", "of hunch's own dispatcher: cpu, cuda or cuda:1 (else what --arch says)", false},
     {"--problems", "", "FILE", "a JSON object a line, or - for standard input; an answer a line in JSON",
      false},
     {"--from-trace", "", "FILE", "the attention calls of a trace that has shapes", false},

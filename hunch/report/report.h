@@ -321,6 +321,7 @@ struct WhyBackend {
   std::string name;
   int order = 0;               // from 1
   std::optional<bool> usable;  // nothing: not established
+  std::string kernel;          // which one it launches; empty: not told
   std::vector<WhyReason> reasons;
 };
 struct WhyDispatcher {

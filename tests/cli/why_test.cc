@@ -46,6 +46,38 @@ TEST_F(Why, TellsEveryBackendWithReasonsAndChanges) {
   EXPECT_THAT(outcome.out, HasSubstr("takes flash"));  // hunch's own
 }
 
+TEST_F(Why, TellsOurKernelForAnyArchitecture) {
+  const auto ask = [&](const char* arch, std::vector<std::string> more) {
+    std::vector<std::string> words = {"why",    "--problem", "8x16x1024x64", "--dispatcher", "hunch",
+                                      "--arch", arch};
+    words.insert(words.end(), more.begin(), more.end());
+    return hunch(words);
+  };
+  for (const char* arch : {"sm_80", "sm_86", "sm_89", "sm_100", "sm_120"}) {
+    const Outcome outcome = ask(arch, {});
+    EXPECT_EQ(outcome.status, 0) << outcome.err;
+    EXPECT_THAT(outcome.out, HasSubstr("kernel     hunch::attention::sm80::flash_forward_kernel<bf16>"))
+        << arch;
+    EXPECT_THAT(outcome.out, HasSubstr(std::string("wgmma is sm_90's alone, and this is ") + arch));
+  }
+  // Which family a Hopper gets depends on the build; what a mask and a softcap do does not.
+  EXPECT_THAT(ask("sm_90", {}).out, HasSubstr("::flash_forward_kernel<bf16>"));
+  const Outcome masked = ask("sm_90", {"--mask", "bool", "--softcap", "30"});
+  EXPECT_THAT(masked.out, HasSubstr("hunch::attention::sm80::flash_forward_kernel<bf16>"));
+  EXPECT_THAT(masked.out, HasSubstr("it reads no mask tensor"));
+  EXPECT_THAT(masked.out, HasSubstr("it caps no scores"));
+  EXPECT_THAT(ask("sm_75", {}).out, Not(HasSubstr("flash_forward_kernel")));
+  EXPECT_THAT(ask("sm_90", {"--layout", "bhds"}).out, HasSubstr("query's last stride is 1024, not 1"));
+  EXPECT_THAT(ask("cpu", {}).out, HasSubstr("hunch::cpu::flash_attention<bf16>"));
+  expect_error(ask("sm_90", {"--softcap", "0"}), {"--softcap 0", "--softcap 50"});
+}
+
+TEST_F(Why, PyTorchHasNoWindow) {
+  const Outcome outcome = hunch({"why", "--problem", "8x16x1024x64", "--arch", "sm_80", "--window", "128"});
+  EXPECT_THAT(outcome.out, HasSubstr("neither a window nor capped scores: judged without"));
+  EXPECT_THAT(outcome.out, HasSubstr("it has no sliding window, and this one has 128 keys"));
+}
+
 TEST_F(Why, HugeProblemsNeedNoMemory) {
   const Outcome outcome = hunch({"why", "--problem", "64x64x1048576x128", "--mask", "causal"});
   EXPECT_EQ(outcome.status, 0) << outcome.err;
@@ -67,6 +99,9 @@ TEST_F(Why, JsonHasTheSchema) {
   EXPECT_EQ(std::string_view(torch["backends"].at(0)["name"]), "flash");
   EXPECT_TRUE(bool(torch["backends"].at(0)["usable"]));
   EXPECT_EQ(std::string_view(torch["backends"].at(0)["reasons"].at(0)["stand"]), "for");
+  EXPECT_TRUE(torch["backends"].at(0)["kernel"].is_null());
+  const simdjson::dom::element own = document["dispatchers"].at(1);
+  EXPECT_EQ(std::string_view(own["backends"].at(0)["kernel"]), "hunch::cpu::flash_attention<bf16>");
 }
 
 TEST_F(Why, EveryFormatNamesTheBackend) {

@@ -2,10 +2,12 @@
 #include <cuda_runtime.h>
 
 #include "hunch/attention/efficient/efficient_sm80.h"
+#include "hunch/attention/flash/flash_kernel.h"
 #include "hunch/attention/flash/flash_sm80.h"
 #include "hunch/attention/flash/flash_sm90.h"
 
 namespace sm80 = hunch::attention::sm80;
+namespace flash = hunch::attention::flash;
 
 namespace {
 
@@ -42,22 +44,25 @@ extern "C" {
 int hunch_params_size() { return static_cast<int>(sizeof(sm80::AttentionParams)); }
 
 int hunch_flash_splits(const sm80::AttentionParams* params, int multiprocessors) {
-  return sm80::flash_splits(*params, multiprocessors);
+  return flash::key_splits(*params, multiprocessors);
 }
 
 // element_type: 0 f16, 1 bf16. Returns a cudaError_t. This one takes the sm_80 kernel on every GPU.
 int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  return lend_and_run(*params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type)),
-                      stream);
+  const auto kernel = flash::choose_sm80_kernel(*params, sm80::current_facts(), params->splits);
+  return lend_and_run(
+      *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
 }
 
 // As the dispatcher does: the Hopper kernel where it takes the call.
 int hunch_flash_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
   sm80::AttentionParams own = *params;
   own.splits = 1;
-  if (const auto hopper =
-          hunch::attention::sm90::flash_forward(own, static_cast<sm80::ElementType>(element_type)))
-    return lend_and_run(own, *hopper, stream);
+  const auto kernel = flash::choose_kernel(own, sm80::current_facts());
+  if (kernel.family() == flash::Family::sm90)
+    if (const auto hopper =
+            hunch::attention::sm90::flash_forward(own, static_cast<sm80::ElementType>(element_type), kernel))
+      return lend_and_run(own, *hopper, stream);
   return hunch_flash_sm80_forward(params, element_type, stream);
 }
 

@@ -1,10 +1,13 @@
 #include "hunch/attention/flash/flash.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 
 #include "hunch/attention/flash/flash_cpu.h"
 #include "hunch/attention/flash/flash_cuda.h"
+#include "hunch/attention/flash/flash_kernel.h"
 #include "hunch/attention/tiles/cuda_call.h"
 #include "hunch/attention/tiles/describe.h"
 #include "hunch/base/check.h"
@@ -14,7 +17,7 @@
 namespace hunch::attention::flash {
 namespace {
 
-std::string_view kernel_name(tensor::DType dtype) {
+std::string_view cpu_kernel_name(tensor::DType dtype) {
   switch (dtype) {
     case tensor::DType::bf16:
       return "hunch::cpu::flash_attention<bf16>";
@@ -25,7 +28,34 @@ std::string_view kernel_name(tensor::DType dtype) {
   }
 }
 
+KernelNote cuda_note(const Call& call) {
+  const tensor::DeviceInfo& info = call.query.device().info();
+  DeviceFacts facts;
+  facts.compute = info.compute_major * 10 + info.compute_minor;
+  facts.multiprocessors = info.multiprocessors;
+  facts.shared_bytes = shared_bytes_of(facts.compute);
+#if HUNCH_HAS_CUDA
+  if (const tensor::CudaDevice* const gpu = call.query.device().as_cuda(); gpu != nullptr)
+    facts.shared_bytes = gpu->properties().shared_bytes_per_block_optin;
+#endif
+  const sm80::AttentionParams params = tiles::cuda_params(tiles::describe(call));
+  const Kernel kernel = choose_kernel(params, facts);
+  return {std::string(kernel_name(kernel.family(), tiles::element_type(call.query.dtype()))),
+          because(kernel, params, facts)};
+}
+
 }  // namespace
+
+std::optional<KernelNote> FlashBackend::kernel(const Call& call) const {
+  if (call.query.numel() == 0) return std::nullopt;  // no rows: nothing to launch
+  if (call.query.device().info().kind == tensor::DeviceKind::cuda) return cuda_note(call);
+  const int64_t splits = make_plan(tiles::describe(call), panel_rows()).splits;
+  KernelNote note{std::string(cpu_kernel_name(call.query.dtype())), {}};
+  if (splits > 1)
+    note.because.push_back(fmt::format(
+        "the keys in {} parts, put together in the same launch, as there are few queries", splits));
+  return note;
+}
 
 std::vector<std::string> FlashBackend::refusals(const Call& call) const {
   if (call.query.device().info().kind == tensor::DeviceKind::cuda)
@@ -57,7 +87,7 @@ base::Result<Output> FlashBackend::forward(const Prepared& prepared) const {
   float* const parts = workspace.defined() ? reinterpret_cast<float*>(workspace.data()) : nullptr;
 
   base::WorkInfo work;
-  work.name = kernel_name(problem.dtype);
+  work.name = cpu_kernel_name(problem.dtype);
   work.grid = {static_cast<uint32_t>(std::min<int64_t>(plan.items, std::numeric_limits<uint32_t>::max())), 1,
                1};
   work.block = {1, 1, 1};

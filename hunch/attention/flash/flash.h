@@ -3,8 +3,7 @@
 //
 // In:  a Call on the CPU, f32, bf16 or f16, any strides, any mask, head_dim up to kMaxHeadDim; or on an
 // NVIDIA GPU from sm_80 on, bf16 or f16, last strides 1, head_dim up to kMaxCudaHeadDim.
-// Out: one kernel launch, on a GPU two where the keys of few queries are split; the result contiguous [batch,
-// heads, length, value dim], LSE where asked for.
+// Out: one kernel launch; the result contiguous [batch, heads, length, value dim], LSE where asked for.
 #pragma once
 
 #include "hunch/attention/backend.h"
@@ -21,6 +20,7 @@ class FlashBackend final : public Backend {
     return "FlashAttention: one fused kernel, tiles over queries and keys, online softmax";
   }
   std::vector<std::string> refusals(const Call& call) const override;
+  std::optional<KernelNote> kernel(const Call& call) const override;
   base::Result<Output> forward(const Prepared& prepared) const override;
 };
 

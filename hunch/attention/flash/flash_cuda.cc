@@ -1,5 +1,6 @@
 #include "hunch/attention/flash/flash_cuda.h"
 
+#include "hunch/attention/flash/flash_kernel.h"
 #include "hunch/attention/flash/flash_sm80.h"
 #include "hunch/attention/flash/flash_sm90.h"
 #include "hunch/attention/tiles/cuda_call.h"
@@ -12,7 +13,6 @@ static_assert(sm80::kCounters <= tensor::CudaDevice::kCounters);
 void flash_cuda(tensor::CudaDevice& device, const tiles::FusedProblem& problem) {
   sm80::AttentionParams params = tiles::cuda_params(problem);
   const sm80::ElementType type = tiles::element_type(problem.dtype);
-  params.splits = 1;
   // What blocks leave for each other waits in `workspace`; in stream order, so it may go when we return.
   tensor::Tensor workspace;
   const auto run = [&](const sm80::Launch& launch) {
@@ -23,9 +23,19 @@ void flash_cuda(tensor::CudaDevice& device, const tiles::FusedProblem& problem) 
     if (launch.needs_counters) params.counters = device.counters();
     tiles::launch_on(device, launch, params);
   };
-  if (const auto hopper = sm90::flash_forward(params, type)) return run(*hopper);
-  params.splits = sm80::flash_splits(params, device.properties().multiprocessors);
-  run(sm80::flash_forward(params, type));
+  const tensor::CudaProperties& gpu = device.properties();
+  DeviceFacts facts;
+  facts.compute = gpu.compute();
+  facts.multiprocessors = gpu.multiprocessors;
+  facts.shared_bytes = gpu.shared_bytes_per_block_optin;
+  Kernel kernel = choose_kernel(params, facts);
+  if (kernel.family() == Family::sm90) {
+    if (const auto hopper = sm90::flash_forward(params, type, kernel)) return run(*hopper);
+    facts.tensor_maps = false;  // only the driver knows which tensors it can describe
+    kernel = choose_kernel(params, facts);
+  }
+  params.splits = kernel.splits;
+  run(sm80::flash_forward(params, type, kernel));
 }
 
 }  // namespace hunch::attention::flash

@@ -1,4 +1,4 @@
-// flash on a CUDA device, in builds with CUDA: one kernel, or two where the keys are split.
+// flash on a CUDA device, in builds with CUDA: one launch of the kernel that flash_kernel.h chooses.
 #pragma once
 
 #include "hunch/attention/tiles/fused_problem.h"

@@ -1,12 +1,8 @@
-// Which instance of the Hopper kernel a call takes, its tensor maps, its schedule, and its launch.
-//
-// Tile shapes by measurement (ladder in flash_sm90.cuh), rows x keys: head_dim to 64: 192 x 128; to 128: 128
-// x 176, to 4,096 keys 128 x 128 with two places for queries; to 256: 128 x 80.
+// The instances of the Hopper kernel: tensor maps, schedule and launch of the one that flash_kernel.h chose.
 #include "hunch/attention/flash/flash_sm90.h"
 
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <memory>
 #include <optional>
 #include <type_traits>
@@ -112,29 +108,37 @@ std::optional<Launch> make(const AttentionParams& p, std::string_view name) {
   return launch;
 }
 
+template <class T, flash::Shape kShape>
+std::optional<Launch> make_of(const AttentionParams& p, std::string_view name) {
+  constexpr flash::Tile kTile = flash::tile_of(kShape);
+  return make<Shape90<T, kTile.dim, kTile.rows, kTile.keys, kTile.stages, kTile.query_stages>>(p, name);
+}
+
 template <class T>
-std::optional<Launch> pick(const AttentionParams& p, std::string_view name) {
-  const int dim = std::max(p.head_dim, p.value_dim);
-  if (dim <= 64) return make<Shape90<T, 64, 192, 128, 2, 2>>(p, name);
-  if (dim <= 128)
-    return p.kv_length <= 4096 ? make<Shape90<T, 128, 128, 128, 2, 2>>(p, name)
-                               : make<Shape90<T, 128, 128, 176, 2, 1>>(p, name);
-  return make<Shape90<T, 256, 128, 80, 2, 1>>(p, name);
+std::optional<Launch> launch_of(const AttentionParams& p, const flash::Kernel& kernel,
+                                std::string_view name) {
+  using flash::Shape;
+  switch (kernel.shape) {
+    case Shape::hopper64:
+      return make_of<T, Shape::hopper64>(p, name);
+    case Shape::hopper128:
+      return make_of<T, Shape::hopper128>(p, name);
+    case Shape::hopper128_long:
+      return make_of<T, Shape::hopper128_long>(p, name);
+    case Shape::hopper256:
+      return make_of<T, Shape::hopper256>(p, name);
+    default:
+      break;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Launch> flash_forward(const AttentionParams& p, ElementType type) {
-  if (type == ElementType::f32 || p.mask != nullptr || p.splits > 1 || !(p.scale > 0.0f) ||
-      p.softcap > 0.0f || !p.aligned)
-    return std::nullopt;
-  if (p.kv_length == 0 || p.length < 64 || std::max(p.head_dim, p.value_dim) > 256) return std::nullopt;
-  if (int64_t{p.batch} * p.heads * p.length > (int64_t{1} << 36)) return std::nullopt;
-  // Without sm_90a among the architectures of the build, the kernel is an empty one.
-  if (HUNCH_HAS_SM90A == 0 || attribute(cudaDevAttrComputeCapabilityMajor) != 9) return std::nullopt;
-  return type == ElementType::bf16
-             ? pick<__nv_bfloat16>(p, "hunch::attention::sm90::flash_forward_kernel<bf16>")
-             : pick<__half>(p, "hunch::attention::sm90::flash_forward_kernel<f16>");
+std::optional<Launch> flash_forward(const AttentionParams& p, ElementType type, const flash::Kernel& kernel) {
+  const std::string_view name = flash::kernel_name(flash::Family::sm90, type);
+  return type == ElementType::bf16 ? launch_of<__nv_bfloat16>(p, kernel, name)
+                                   : launch_of<__half>(p, kernel, name);
 }
 
 }  // namespace hunch::attention::sm90

@@ -39,13 +39,18 @@ Output make_output(const Call& call) {
 }
 
 FusedProblem describe(const Call& call, const Output& output) {
+  FusedProblem problem = describe(call);
+  problem.out = output.out.data();
+  if (output.lse) problem.lse = reinterpret_cast<float*>(output.lse->data());
+  return problem;
+}
+
+FusedProblem describe(const Call& call) {
   FusedProblem problem;
   problem.dtype = call.query.dtype();
   problem.query = call.query.data();
   problem.key = call.key.data();
   problem.value = call.value.data();
-  problem.out = output.out.data();
-  if (output.lse) problem.lse = reinterpret_cast<float*>(output.lse->data());
   problem.query_strides = strides_of(call.query);
   problem.key_strides = strides_of(call.key);
   problem.value_strides = strides_of(call.value);

@@ -16,7 +16,9 @@ std::vector<std::string> refusals(const Call& call, int64_t max_head_dim);
 // Fresh outputs for the call, on its device.
 Output make_output(const Call& call);
 
-// Raw pointers into the call and the output, which must stay alive in stream order.
+// Raw pointers into the call, which must stay alive in stream order; nowhere to put the result.
+FusedProblem describe(const Call& call);
+// The same, and into the output.
 FusedProblem describe(const Call& call, const Output& output);
 
 }  // namespace hunch::attention::tiles

@@ -38,6 +38,7 @@ void dispatchers(Writer& writer, const WhyProblem& problem, bool compact) {
       writer.field("name", backend.name);
       writer.field("order", backend.order);
       optional(writer, "usable", backend.usable);
+      told(writer, "kernel", backend.kernel);
       reasons(writer, backend.reasons);
       writer.end_object();
     }

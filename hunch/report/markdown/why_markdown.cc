@@ -40,6 +40,9 @@ std::string why(const WhyReport& report) {
         }
       }
       if (!table.empty()) out += table.text();
+      for (const WhyBackend& backend : dispatcher.backends)
+        if (!backend.kernel.empty())
+          out += fmt::format("\n{} launches `{}`\n", escaped(backend.name), backend.kernel);
     }
   }
   return out;

@@ -33,6 +33,7 @@ void backend(std::string& out, const Style& style, const WhyDispatcher& dispatch
   out += '\n';
   line(out,
        fmt::format("  {}. {}: {}", row.order, paint(style, Ink::bold, row.name), paint(style, ink, state)));
+  if (!row.kernel.empty()) labelled(out, style, 5, "kernel", kLabel, row.kernel);
   for (const WhyReason& reason : row.reasons) {
     labelled(out, style, 5, reason.stand, kLabel, reason.text);
     if (!reason.change.empty()) labelled(out, style, 5, "", kLabel, "change: " + reason.change, Ink::accent);

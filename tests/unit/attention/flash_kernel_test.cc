@@ -1,0 +1,212 @@
+// Which flash kernel of ours computes a call, over architectures and builds that need not be here.
+#include "hunch/attention/flash/flash_kernel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "hunch/attention/backend.h"
+#include "hunch/base/strings.h"
+#include "hunch/tensor/absent_gpu.h"
+#include "hunch/tensor/tensor.h"
+
+namespace hunch::attention::flash {
+namespace {
+
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr Build kFull = {true, true, 90};
+
+DeviceFacts device(int compute, int multiprocessors = 132, Build build = kFull) {
+  return {compute, multiprocessors, shared_bytes_of(compute), true, build};
+}
+
+sm80::AttentionParams call(int heads, int kv_heads, int length, int kv_length, int dim, bool causal = true) {
+  sm80::AttentionParams p = {};
+  p.batch = 2;
+  p.heads = heads;
+  p.kv_heads = kv_heads;
+  p.length = length;
+  p.kv_length = kv_length;
+  p.head_dim = p.value_dim = dim;
+  p.scale = 0.125f;
+  p.causal = causal ? 1 : 0;
+  p.aligned = 1;
+  p.splits = 1;
+  return p;
+}
+
+std::string words(const sm80::AttentionParams& p, const DeviceFacts& facts) {
+  return base::join(because(choose_kernel(p, facts), p, facts), "\n");
+}
+
+TEST(FlashKernel, TheFamilyFollowsTheArchitecture) {
+  const auto p = call(16, 16, 1024, 1024, 64);
+  for (const int compute : {80, 86, 89, 100, 120}) {
+    const Kernel kernel = choose_kernel(p, device(compute));
+    EXPECT_EQ(kernel.family(), Family::sm80) << compute;
+    EXPECT_EQ(kernel.obstacles, kNotHopper) << compute;
+    EXPECT_THAT(words(p, device(compute)), HasSubstr("and this is sm_" + std::to_string(compute)));
+  }
+  const Kernel kernel = choose_kernel(p, device(90));
+  EXPECT_EQ(kernel.family(), Family::sm90);
+  EXPECT_EQ(kernel.obstacles, 0u);
+  EXPECT_THAT(words(p, device(90)), HasSubstr("wgmma"));
+}
+
+TEST(FlashKernel, OnlyNewerArchitecturesThanTheBuildsCompilePtx) {
+  const auto p = call(16, 16, 1024, 1024, 64);
+  for (const int compute : {100, 120}) EXPECT_THAT(words(p, device(compute)), HasSubstr("PTX")) << compute;
+  for (const int compute : {80, 86, 89, 90})
+    EXPECT_THAT(words(p, device(compute)), Not(HasSubstr("PTX"))) << compute;
+}
+
+TEST(FlashKernel, ABuildWithoutSm90aTakesTheSm80Kernel) {
+  const auto p = call(16, 16, 1024, 1024, 64);
+  const DeviceFacts facts = device(90, 132, {true, false, 89});
+  EXPECT_EQ(choose_kernel(p, facts).family(), Family::sm80);
+  EXPECT_EQ(choose_kernel(p, facts).obstacles, kNotBuilt);
+  EXPECT_THAT(words(p, facts), HasSubstr("no code for sm_90a"));
+}
+
+TEST(FlashKernel, ABuildWithoutCudaSaysSo) {
+  const auto p = call(16, 16, 1024, 1024, 64);
+  const DeviceFacts facts = device(90, 132, {false, true, 90});
+  EXPECT_EQ(choose_kernel(p, facts).family(), Family::sm90);
+  EXPECT_THAT(words(p, facts), HasSubstr("this build has no CUDA"));
+  EXPECT_THAT(words(p, device(90)), Not(HasSubstr("this build has no CUDA")));
+}
+
+TEST(FlashKernel, WithoutTensorMapsTheSm80Kernel) {
+  DeviceFacts facts = device(90);
+  facts.tensor_maps = false;
+  EXPECT_EQ(choose_kernel(call(16, 16, 1024, 1024, 64), facts).obstacles, kNoTensorMaps);
+}
+
+TEST(FlashKernel, EveryObstacleOfHopperIsTold) {
+  const DeviceFacts facts = device(90);
+  const auto obstacles = [&](const sm80::AttentionParams& p) {
+    const Kernel kernel = choose_kernel(p, facts);
+    EXPECT_EQ(kernel.family(), Family::sm80);
+    EXPECT_THAT(words(p, facts), HasSubstr("not the Hopper kernel: "));
+    return kernel.obstacles;
+  };
+  const int dummy = 0;
+  auto p = call(16, 16, 1024, 1024, 64);
+  p.mask = &dummy;
+  EXPECT_EQ(obstacles(p), kMask);
+  p.softcap = 30.0f;
+  EXPECT_EQ(obstacles(p), kMask | kSoftcap);
+  EXPECT_THAT(words(p, facts), HasSubstr("its general form, which scales and masks every score: "
+                                         "a mask tensor, capped scores"));
+  p = call(16, 16, 1024, 1024, 64);
+  p.scale = 0.0f;
+  EXPECT_EQ(obstacles(p), kScale);
+  p = call(16, 16, 1024, 1024, 65);
+  p.aligned = 0;
+  EXPECT_EQ(obstacles(p), kNotAligned);
+  EXPECT_EQ(obstacles(call(16, 16, 63, 1024, 64)), kFewQueries);
+  EXPECT_EQ(obstacles(call(16, 16, 1024, 0, 64)), kNoKeys);
+  p = call(16, 16, 1 << 30, 1, 64);
+  p.batch = 1 << 10;
+  EXPECT_EQ(obstacles(p), kManyRows);
+}
+
+TEST(FlashKernel, AWindowStaysOnHopperAndIsGeneralBelow) {
+  auto p = call(16, 16, 1024, 1024, 64);
+  p.window = 128;
+  EXPECT_EQ(choose_kernel(p, device(90)).family(), Family::sm90);
+  const Kernel older = choose_kernel(p, device(80));
+  EXPECT_TRUE(older.general);
+  EXPECT_EQ(older.shape, Shape::low64);
+}
+
+TEST(FlashKernel, ShapesFollowHeadDimLengthAndSharedMemory) {
+  const auto shape = [](const sm80::AttentionParams& p, int compute) {
+    return choose_kernel(p, device(compute)).shape;
+  };
+  EXPECT_EQ(shape(call(16, 16, 1024, 1024, 64), 80), Shape::small);
+  EXPECT_EQ(shape(call(16, 16, 1025, 1025, 64), 80), Shape::narrow);
+  EXPECT_EQ(shape(call(16, 16, 1024, 1024, 64, false), 80), Shape::narrow);
+  EXPECT_EQ(shape(call(16, 16, 1024, 1024, 72), 80), Shape::middle);
+  EXPECT_EQ(shape(call(16, 16, 1024, 1024, 256), 80), Shape::wide);
+  for (const int compute : {86, 89, 120})  // 99 KiB
+    EXPECT_EQ(shape(call(16, 16, 1024, 1024, 256), compute), Shape::low256) << compute;
+  EXPECT_EQ(shape(call(16, 16, 1024, 1024, 256), 100), Shape::wide);
+  EXPECT_EQ(shape(call(16, 16, 1024, 1024, 64), 90), Shape::hopper64);
+  EXPECT_EQ(shape(call(16, 16, 1024, 4096, 128), 90), Shape::hopper128);
+  EXPECT_EQ(shape(call(16, 16, 1024, 4097, 128), 90), Shape::hopper128_long);
+  EXPECT_EQ(shape(call(16, 16, 1024, 1024, 136), 90), Shape::hopper256);
+  auto p = call(16, 16, 1024, 1024, 64);
+  p.value_dim = 256;  // the wider of the two
+  EXPECT_EQ(shape(p, 90), Shape::hopper256);
+}
+
+TEST(FlashKernel, FewQueriesPackHeadsAndSplitKeys) {
+  const auto p = call(32, 8, 1, 4096, 128, false);  // decoding: 16 tiles for 132 multiprocessors
+  const Kernel kernel = choose_kernel(p, device(90));
+  EXPECT_EQ(kernel.family(), Family::sm80);
+  EXPECT_EQ(kernel.obstacles, kFewQueries);
+  EXPECT_TRUE(kernel.packed);
+  EXPECT_EQ(kernel.shape, Shape::deep128);
+  EXPECT_EQ(kernel.splits, key_splits(p, 132));
+  EXPECT_GT(kernel.splits, 1);
+  EXPECT_LE(kernel.splits, 4096 / 256);
+  EXPECT_THAT(words(p, device(90)), HasSubstr("for 132 multiprocessors"));
+  EXPECT_THAT(words(p, device(90)), HasSubstr("the 4 query heads of a key head share its tiles"));
+  // More multiprocessors never mean fewer parts; a full device means one.
+  int before = 1;
+  for (const int multiprocessors : {8, 16, 64, 108, 132, 148}) {
+    EXPECT_GE(key_splits(p, multiprocessors), before);
+    before = key_splits(p, multiprocessors);
+  }
+  auto full = p;
+  full.batch = 1024;
+  EXPECT_EQ(choose_kernel(full, device(90)).splits, 1);
+  EXPECT_TRUE(choose_kernel(full, device(90)).packed);
+  // Causal keys are not split, and what is not known splits nothing.
+  EXPECT_EQ(key_splits(call(32, 8, 1, 4096, 128, true), 132), 1);
+  EXPECT_EQ(choose_kernel(p, device(90, 0)).splits, 1);
+  EXPECT_THAT(words(p, device(90, 0)), HasSubstr("which is not told"));
+}
+
+TEST(FlashKernel, PackedShapesHaveThePackedRows) {
+  for (const Shape shape : {Shape::low64, Shape::low128, Shape::low256, Shape::deep64, Shape::deep128})
+    EXPECT_EQ(tile_of(shape).rows, kPackedRows);
+}
+
+TEST(FlashKernel, SharedMemoryFits) {
+  for (const Shape shape : {Shape::small, Shape::narrow, Shape::middle, Shape::low64, Shape::low128,
+                            Shape::low256, Shape::deep64, Shape::deep128})
+    EXPECT_LE(tile_of(shape).shared_bytes(), shared_bytes_of(86));  // the least of those that run them
+  EXPECT_LE(tile_of(Shape::wide).shared_bytes(), shared_bytes_of(80));
+  EXPECT_GT(tile_of(Shape::wide).shared_bytes(), shared_bytes_of(86));
+}
+
+// The backend tells the same of a GPU that is not here.
+TEST(FlashKernel, TheBackendNamesIt) {
+  using tensor::Tensor;
+  alignas(64) static std::byte nowhere[64];
+  const auto ask = [&](int compute, tensor::DType dtype, int64_t length) {
+    tensor::AbsentGpu gpu(compute);
+    const tensor::Shape shape = {8, 16, length, 64};
+    Call call;
+    call.query = call.key = call.value = Tensor::borrow(gpu, dtype, shape, tensor::contiguous_strides(shape),
+                                                        nowhere, std::make_shared<int>());
+    call.is_causal = true;
+    return find_backend("flash")->kernel(call);
+  };
+  const auto a100 = ask(80, tensor::DType::f16, 1024);
+  ASSERT_TRUE(a100.has_value());
+  EXPECT_EQ(a100->kernel, "hunch::attention::sm80::flash_forward_kernel<f16>");
+  EXPECT_THAT(a100->because, Contains(HasSubstr("64 queries x 64 keys")));
+  const auto h100 = ask(90, tensor::DType::bf16, 1024);
+  ASSERT_TRUE(h100.has_value());
+  EXPECT_EQ(h100->kernel, this_build().sm90a ? "hunch::attention::sm90::flash_forward_kernel<bf16>"
+                                             : "hunch::attention::sm80::flash_forward_kernel<bf16>");
+  EXPECT_FALSE(ask(90, tensor::DType::bf16, 0).has_value());  // no rows: nothing runs
+}
+
+}  // namespace
+}  // namespace hunch::attention::flash
