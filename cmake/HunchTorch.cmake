@@ -31,10 +31,11 @@ endforeach()
 
 if(HUNCH_TORCH_INCLUDE_DIR AND HUNCH_LIB_torch AND HUNCH_LIB_torch_cpu AND HUNCH_LIB_c10)
   set(HUNCH_HAS_TORCH 1)
-  # A PyTorch with CUDA: its stream and its allocator need the runtime's headers, which pip brings beside it.
+  # A PyTorch with CUDA: its stream and its allocator need the runtime's headers. Those that pip brings beside
+  # it may lack crt/, which a toolkit has.
   find_library(HUNCH_LIB_c10_cuda c10_cuda PATHS ${root}/lib NO_DEFAULT_PATH)
   file(GLOB beside ${root}/../nvidia/cu*/include ${root}/../nvidia/cuda_runtime/include)
-  find_path(HUNCH_TORCH_CUDA_INCLUDE_DIR cuda_runtime_api.h
+  find_path(HUNCH_TORCH_CUDA_INCLUDE_DIR crt/host_config.h
     HINTS ${beside} ${CUDAToolkit_INCLUDE_DIRS} PATHS /usr/local/cuda/include)
   add_library(hunch_libtorch INTERFACE)
   target_include_directories(hunch_libtorch SYSTEM INTERFACE

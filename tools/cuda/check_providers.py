@@ -55,7 +55,7 @@ def build(folder):
     libraries = ["-Wl,--no-as-needed", "-ltorch", "-Wl,--as-needed", "-ltorch_cpu", "-lc10"]
     flags = []
     headers = [path for path in (glob.glob(f"{root}/../nvidia/cu*/include") + [f"{root}/../nvidia/cuda_runtime/include",
-               "/usr/local/cuda/include"]) if os.path.exists(f"{path}/cuda_runtime_api.h")]
+               "/usr/local/cuda/include"]) if os.path.exists(f"{path}/crt/host_config.h")]
     if os.path.exists(f"{root}/lib/libc10_cuda.so") and headers:
         flags = ["-DHUNCH_TORCH_CUDA=1", "-isystem", headers[0]]
         libraries.append("-lc10_cuda")
