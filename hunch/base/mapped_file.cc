@@ -79,6 +79,7 @@ MappedFile& MappedFile::operator=(MappedFile&& other) noexcept {
     if (mapping_ != nullptr) ::munmap(mapping_, size_);
     mapping_ = std::exchange(other.mapping_, nullptr);
     size_ = std::exchange(other.size_, 0);
+    forgotten_ = std::exchange(other.forgotten_, 0);
     owned_ = std::move(other.owned_);
   }
   return *this;
@@ -91,8 +92,14 @@ MappedFile::~MappedFile() {
 void MappedFile::forget_before(std::size_t offset) const {
   if (mapping_ == nullptr) return;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  const std::size_t whole_pages = std::min(offset, size_) / page * page;
-  if (whole_pages > 0) ::madvise(mapping_, whole_pages, MADV_DONTNEED);
+  const std::size_t end = std::min(offset, size_) / page * page;
+  // Only what is new: to give back all from the front each time takes time that grows with the file's square.
+  // A little before it comes along, as the system maps pages around one that is read.
+  constexpr std::size_t kAround = std::size_t{1} << 20;
+  const std::size_t begin = forgotten_ > kAround ? (forgotten_ - kAround) / page * page : 0;
+  if (end <= forgotten_) return;
+  ::madvise(static_cast<char*>(mapping_) + begin, end - begin, MADV_DONTNEED);
+  forgotten_ = end;
 }
 
 std::string_view MappedFile::bytes() const {

@@ -24,14 +24,15 @@ class MappedFile {
   std::string_view bytes() const;
 
   // A hint that bytes before `offset` will not be read soon: a mapped file's pages leave this process's
-  // memory (and come back from the file when they are read after all).
+  // memory (and come back from the file when they are read after all). Called by one thread.
   void forget_before(std::size_t offset) const;
 
  private:
   MappedFile() = default;
   void* mapping_ = nullptr;
   std::size_t size_ = 0;
-  std::string owned_;  // used when mapping_ is null
+  mutable std::size_t forgotten_ = 0;  // pages before this have left already
+  std::string owned_;                  // used when mapping_ is null
 };
 
 }  // namespace hunch::base

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "hunch/base/check.h"
+#include "hunch/base/large_pages.h"
 
 namespace hunch::trace {
 
@@ -41,25 +42,29 @@ EventId TraceBuilder::add(const Event& event) {
 }
 
 void TraceBuilder::reserve(std::size_t events, std::size_t device_events, std::size_t ops) {
-  trace_.start.reserve(events);
-  trace_.duration.reserve(events);
-  trace_.name.reserve(events);
-  trace_.kind.reserve(events);
-  trace_.track.reserve(events);
-  trace_.correlation.reserve(events);
-  trace_.external_id.reserve(events);
-  trace_.detail.reserve(events);
-  trace_.source_index.reserve(events);
-  trace_.device_details.reserve(device_events);
-  trace_.op_details.reserve(ops);
+  const auto room = [](auto& column, std::size_t count) { base::reserve_large(column, count); };
+  room(trace_.start, events);
+  room(trace_.duration, events);
+  room(trace_.name, events);
+  room(trace_.kind, events);
+  room(trace_.track, events);
+  room(trace_.correlation, events);
+  room(trace_.external_id, events);
+  room(trace_.detail, events);
+  room(trace_.source_index, events);
+  room(trace_.device_details, device_events);
+  room(trace_.op_details, ops);
 }
 
-std::vector<uint32_t> TraceBuilder::absorb(Trace part) {
+void TraceBuilder::absorb(Trace& part, Known& known) {
   HUNCH_CHECK(trace_.size() + part.size() < kNone, "more than 2^32 - 1 events in one trace");
-  std::vector<uint32_t> tracks;
-  for (const auto& there : part.tracks) tracks.push_back(track(there.pid, there.tid));
-  std::vector<StringId> names(part.strings.size());
-  for (StringId id = 0; id < names.size(); ++id) names[id] = trace_.strings.intern(part.strings.view(id));
+  auto& [names, tracks] = known;
+  while (tracks.size() < part.tracks.size()) {
+    const Track& there = part.tracks[tracks.size()];
+    tracks.push_back(track(there.pid, there.tid));
+  }
+  while (names.size() < part.strings.size())
+    names.push_back(trace_.strings.intern(part.strings.view(static_cast<StringId>(names.size()))));
   const auto first_device = static_cast<uint32_t>(trace_.device_details.size());
   const auto first_op = static_cast<uint32_t>(trace_.op_details.size());
   const auto first_index = static_cast<uint32_t>(trace_.stats.events);
@@ -95,7 +100,24 @@ std::vector<uint32_t> TraceBuilder::absorb(Trace part) {
   for (const auto& [kind, count] : part.stats.ignored) trace_.stats.ignored[kind] += count;
   for (const auto& [what, count] : part.stats.repaired) trace_.stats.repaired[what] += count;
   append(trace_.stats.warnings, part.stats.warnings);
-  return tracks;
+}
+
+void TraceBuilder::clear_rows() {
+  trace_.start.clear();
+  trace_.duration.clear();
+  trace_.name.clear();
+  trace_.kind.clear();
+  trace_.track.clear();
+  trace_.correlation.clear();
+  trace_.external_id.clear();
+  trace_.detail.clear();
+  trace_.source_index.clear();
+  trace_.device_details.clear();
+  trace_.op_details.clear();
+  trace_.memory.clear();
+  trace_.devices.clear();
+  trace_.metadata.clear();
+  trace_.stats = {};
 }
 
 void TraceBuilder::remove(const std::vector<EventId>& events) {

@@ -37,9 +37,19 @@ class TraceBuilder {
   // Room for about this many events, so that columns grow without copies. A wrong guess costs only speed.
   void reserve(std::size_t events, std::size_t device_events, std::size_t ops);
 
+  // What of another trace's names and tracks is here: their ids here, by their ids there.
+  struct Known {
+    std::vector<StringId> names;
+    std::vector<uint32_t> tracks;
+  };
   // Appends the rows of `part`, read from what follows in the same source: source indexes and details move
-  // up, names and tracks are found or added, counts summed. Returns the track here of each track there.
-  std::vector<uint32_t> absorb(Trace part);
+  // up, names and tracks are found or added, counts summed. `known` grows by what `part` has besides; the
+  // columns of `part` are left as they are here.
+  void absorb(Trace& part, Known& known);
+  void absorb(Trace part) {
+    Known known;
+    absorb(part, known);
+  }
 
   // For begin/end pairs: the begin adds a row, the end sets its duration. Rows that never ended are taken
   // out again before finish(); `events` in rising order. Ids of rows behind them move down.
@@ -55,6 +65,8 @@ class TraceBuilder {
 
   Trace& trace() { return trace_; }  // for devices, metadata, source, format, base_time, stats.events
   Trace finish();
+  // For the next part of the same source: drops rows and counts, keeps room, names and tracks.
+  void clear_rows();
 
  private:
   Trace trace_;

@@ -25,6 +25,7 @@ class StringPool {
   StringId intern(std::string_view text);
   std::string_view view(StringId id) const { return texts_[id]; }
   std::size_t size() const { return texts_.size(); }
+  std::size_t bytes() const { return bytes_; }  // of all texts
 
  private:
   // A slot keeps half of the hash, so that a probe rarely has to look at a text that differs.
@@ -41,6 +42,7 @@ class StringPool {
   std::vector<std::unique_ptr<char[]>> chunks_;
   char* free_ = nullptr;  // the rest of the last chunk
   std::size_t free_size_ = 0;
+  std::size_t bytes_ = 0;
 };
 
 }  // namespace hunch::trace

@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "hunch/base/text_hash.h"
 #include "hunch/formats/chrome_json/numbers.h"
 #include "hunch/formats/chrome_json/text.h"
 
@@ -67,7 +68,7 @@ bool set_triple(const TokenWalker& walker, uint32_t first, std::array<uint32_t, 
   return true;
 }
 
-bool is_external_id(std::string_view key) { return key == "External id" || key == "external id"; }
+bool is_external_id(std::string_view key) { return is(key, "External id") || is(key, "external id"); }
 
 }  // namespace
 
@@ -102,39 +103,39 @@ uint32_t ArgsReader::read_device(const TokenWalker& walker, uint32_t args, Event
     };
     switch (key.size()) {
       case 4:
-        if (key == "grid") out.has_device |= set_triple(walker, first, to.grid, out.wrong_types);
+        if (is(key, "grid")) out.has_device |= set_triple(walker, first, to.grid, out.wrong_types);
         break;
       case 5:
-        if (key == "block") out.has_device |= set_triple(walker, first, to.block, out.wrong_types);
-        if (key == "bytes") count(to.bytes);
+        if (is(key, "block")) out.has_device |= set_triple(walker, first, to.block, out.wrong_types);
+        if (is(key, "bytes")) count(to.bytes);
         break;
       case 6:
-        if (key == "device") count(to.device);
-        if (key == "stream") count(to.stream);
+        if (is(key, "device")) count(to.device);
+        if (is(key, "stream")) count(to.stream);
         break;
       case 8:
-        if (key == "graph id") count(to.graph_id);
+        if (is(key, "graph id")) count(to.graph_id);
         break;
       case 11:
-        if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
+        if (is(key, "correlation")) set_count(walker.text(first), out.correlation, out.wrong_types);
         if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
         break;
       case 12:
-        if (key == "warps per SM") real(to.warps_per_sm);
+        if (is(key, "warps per SM")) real(to.warps_per_sm);
         break;
       case 13:
-        if (key == "shared memory") count(to.shared_bytes);
-        if (key == "blocks per SM") real(to.blocks_per_sm);
-        if (key == "graph node id") count(to.graph_node_id);
+        if (is(key, "shared memory")) count(to.shared_bytes);
+        if (is(key, "blocks per SM")) real(to.blocks_per_sm);
+        if (is(key, "graph node id")) count(to.graph_node_id);
         break;
       case 20:
-        if (key == "registers per thread") count(to.registers);
+        if (is(key, "registers per thread")) count(to.registers);
         break;
       case 25:
-        if (key == "est. achieved occupancy %") real(to.reported_occupancy_pct);
+        if (is(key, "est. achieved occupancy %")) real(to.reported_occupancy_pct);
         break;
       case 26:
-        if (key == "hunch driver blocks per SM") count(to.driver_blocks);
+        if (is(key, "hunch driver blocks per SM")) count(to.driver_blocks);
         break;
       default:
         break;
@@ -151,7 +152,7 @@ uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs
     const auto list = [&](trace::StringId& field) {
       const std::string_view value = walker.text(first, after);
       if (value.front() == '[') {
-        field = builder_.intern(compact(value, scratch_));
+        field = list_text(value);
       } else if (is_string(value)) {  // some writers quote the list
         TextRepairs repairs;
         field = builder_.intern(unescape(inside(value), scratch_, repairs));
@@ -166,18 +167,18 @@ uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs
     };
     switch (key.size()) {
       case 10:
-        if (key == "Input Dims") list(to.input_dims);
-        if (key == "Input type") list(to.input_types);
+        if (is(key, "Input Dims")) list(to.input_dims);
+        if (is(key, "Input type")) list(to.input_types);
         break;
       case 11:
         if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
-        if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
+        if (is(key, "correlation")) set_count(walker.text(first), out.correlation, out.wrong_types);
         break;
       case 13:
-        if (key == "Fwd thread id") count(to.forward_thread);
+        if (is(key, "Fwd thread id")) count(to.forward_thread);
         break;
       case 15:
-        if (key == "Sequence number") count(to.sequence_number);
+        if (is(key, "Sequence number")) count(to.sequence_number);
         break;
       default:
         break;
@@ -186,14 +187,27 @@ uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs
   });
 }
 
+// A trace has few different lists and many of each: what one compacts to is kept, by the text as it is
+// written.
+trace::StringId ArgsReader::list_text(std::string_view raw) {
+  constexpr std::size_t kLongest = 512;
+  if (raw.size() > kLongest) return builder_.intern(compact(raw, scratch_));
+  if (lists_.empty()) lists_.resize(512);
+  List& known = lists_[base::text_hash(raw) % lists_.size()];
+  if (known.raw != raw) {
+    known.raw = raw;
+    known.text = builder_.intern(compact(raw, scratch_));
+  }
+  return known.text;
+}
+
 uint32_t ArgsReader::read_python(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   trace::OpDetail& to = out.op;
   return walker.members(args, [&](std::string_view key, uint32_t first) {
-    if (key == "Python id") {
+    if (key.size() == 9 && is(key, "Python id"))
       out.has_op |= set_count(walker.text(first), to.python_id, out.wrong_types);
-    } else if (key == "Python parent id") {
+    if (key.size() == 16 && is(key, "Python parent id"))
       out.has_op |= set_count(walker.text(first), to.python_parent, out.wrong_types);
-    }
     return walker.skip(first);
   });
 }
@@ -201,7 +215,7 @@ uint32_t ArgsReader::read_python(const TokenWalker& walker, uint32_t args, Event
 uint32_t ArgsReader::read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out) {
   return walker.members(args, [&](std::string_view key, uint32_t first) {
     if (key.size() == 11) {
-      if (key == "correlation") set_count(walker.text(first), out.correlation, out.wrong_types);
+      if (is(key, "correlation")) set_count(walker.text(first), out.correlation, out.wrong_types);
       if (is_external_id(key)) set_count(walker.text(first), out.external_id, out.wrong_types);
     }
     return walker.skip(first);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "hunch/formats/chrome_json/token_walker.h"
 #include "hunch/trace/builder.h"
@@ -47,7 +49,16 @@ class ArgsReader {
   uint32_t read_python(const TokenWalker& walker, uint32_t args, EventArgs& out);
   uint32_t read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out);
 
+  // The interned text of a list's raw token.
+  trace::StringId list_text(std::string_view raw);
+
+  struct List {
+    std::string raw;  // empty: none yet
+    trace::StringId text = 0;
+  };
+
   trace::TraceBuilder& builder_;
+  std::vector<List> lists_;  // by hash; later ones take the place of earlier ones
   std::string scratch_;
 };
 

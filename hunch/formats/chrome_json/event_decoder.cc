@@ -1,7 +1,6 @@
 #include "hunch/formats/chrome_json/event_decoder.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "hunch/formats/chrome_json/event_kind.h"
 #include "hunch/formats/chrome_json/numbers.h"
@@ -29,12 +28,6 @@ constexpr std::array<std::string_view, 12> kSkipNames = {"event without a phase"
                                                          "begin without an end",
                                                          "end without a begin",
                                                          "memory event without bytes"};
-
-// For keys whose length the caller has looked at.
-template <std::size_t N>
-bool is(std::string_view key, const char (&known)[N]) {
-  return std::memcmp(key.data(), known, N - 1) == 0;
-}
 
 }  // namespace
 
@@ -259,19 +252,23 @@ std::string_view EventDecoder::plain(std::string_view token, std::string& scratc
   return text;
 }
 
-void EventDecoder::absorb(const EventDecoder& part, const std::vector<uint32_t>& tracks) {
+void EventDecoder::absorb(EventDecoder& part, const std::vector<uint32_t>& tracks) {
   for (const auto& [thread, name] : part.thread_names_) thread_names_[thread] = name;
   for (const auto& [pid, name] : part.process_names_) process_names_[pid] = name;
   for (const auto& [pid, labels] : part.process_labels_) process_labels_[pid] = labels;
+  part.thread_names_.clear();
+  part.process_names_.clear();
+  part.process_labels_.clear();
   for (trace::MemoryEvent event : part.cpu_memory_) {
     event.track = tracks[event.track];
     cpu_memory_.push_back(event);
   }
-  for (std::size_t i = 0; i < skips_.size(); ++i) skips_[i] += part.skips_[i];
-  for (std::size_t i = 0; i < ignored_.size(); ++i) ignored_[i] += part.ignored_[i];
-  bad_escapes_ += part.bad_escapes_;
-  bad_utf8_ += part.bad_utf8_;
-  wrong_types_ += part.wrong_types_;
+  part.cpu_memory_.clear();
+  for (std::size_t i = 0; i < skips_.size(); ++i) skips_[i] += std::exchange(part.skips_[i], 0);
+  for (std::size_t i = 0; i < ignored_.size(); ++i) ignored_[i] += std::exchange(part.ignored_[i], 0);
+  bad_escapes_ += std::exchange(part.bad_escapes_, 0);
+  bad_utf8_ += std::exchange(part.bad_utf8_, 0);
+  wrong_types_ += std::exchange(part.wrong_types_, 0);
 }
 
 void EventDecoder::finish(base::Ns base_time) {

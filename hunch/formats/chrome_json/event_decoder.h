@@ -38,7 +38,8 @@ class EventDecoder {
   // Whether what was taken needs nothing from before it: no begin/end pairs.
   bool stands_alone() const { return open_.empty(); }
   // Joins what `part` knows besides its rows, which the builder took with `tracks` as their new tracks.
-  void absorb(const EventDecoder& part, const std::vector<uint32_t>& tracks);
+  // `part` may go on with what follows.
+  void absorb(EventDecoder& part, const std::vector<uint32_t>& tracks);
 
   // Once, after all events: adds the base time, names tracks, closes begin/end pairs, hands over counts.
   void finish(base::Ns base_time);

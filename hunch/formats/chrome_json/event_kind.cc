@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "hunch/formats/chrome_json/token_walker.h"
 
 namespace hunch::formats::chrome_json {
 namespace {
@@ -14,7 +15,7 @@ struct Category {
   EventKind kind;
 };
 
-// The common ones first: they are compared as written before anything is lowered.
+// As they are written; other writings are lowered first.
 constexpr std::array kCategories = {
     Category{"cpu_op", EventKind::op},
     Category{"python_function", EventKind::python_frame},
@@ -44,8 +45,25 @@ char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + '
 }  // namespace
 
 EventKind kind_of_category(std::string_view category) {
-  for (const auto& known : kCategories)
-    if (category == known.name) return known.kind;
+  // The common ones.
+  switch (category.size()) {
+    case 6:
+      if (is(category, "cpu_op")) return EventKind::op;
+      if (is(category, "kernel")) return EventKind::kernel;
+      break;
+    case 11:
+      if (is(category, "cuda_driver")) return EventKind::driver_call;
+      break;
+    case 12:
+      if (is(category, "cuda_runtime")) return EventKind::runtime_call;
+      break;
+    case 15:
+      if (is(category, "python_function")) return EventKind::python_frame;
+      if (is(category, "user_annotation")) return EventKind::annotation;
+      break;
+    default:
+      break;
+  }
   std::array<char, 32> lowered{};
   if (category.size() > lowered.size()) return EventKind::other;
   std::transform(category.begin(), category.end(), lowered.begin(), lower);

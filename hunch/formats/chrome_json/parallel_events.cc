@@ -12,16 +12,22 @@
 namespace hunch::formats::chrome_json {
 namespace {
 
+// What one chunk becomes. Once joined it takes another chunk: with its room, and with the names it has met.
 struct Part {
   trace::TraceBuilder builder;
   EventDecoder decoder{builder};
+  EventWindow window{decoder};
+  trace::TraceBuilder::Known known;  // of its names and tracks, in the whole
   std::size_t end = 0;
   bool sound = false;
 };
 
+// Names that seldom repeat are no help, and not to be kept by each part besides the whole.
+constexpr std::size_t kMostNames = std::size_t{1} << 20;  // bytes
+
 bool take_chunk(std::string_view text, std::size_t at, Part& part) {
   part.builder.reserve((part.end - at) / 200, (part.end - at) / 800, (part.end - at) / 400);
-  EventWindow window(part.decoder);
+  EventWindow& window = part.window;
   while (at < part.end) {
     std::size_t end = part.end;
     if (part.end - at > kWindow) {
@@ -52,8 +58,13 @@ class Chunks {
       if (end == kNowhere) break;
       next_begin_ = end;
       const std::size_t index = next_++;
+      std::unique_ptr<Part> part;
+      if (!spare_.empty()) {
+        part = std::move(spare_.back());
+        spare_.pop_back();
+      }
       lock.unlock();
-      auto part = std::make_unique<Part>();
+      if (part == nullptr) part = std::make_unique<Part>();
       part->end = end;
       part->sound = take_chunk(text.substr(0, end), begin, *part);
       lock.lock();
@@ -75,6 +86,15 @@ class Chunks {
     return part;
   }
 
+  // A part that was joined, to be used again.
+  void give_back(std::unique_ptr<Part> part) {
+    part->builder.clear_rows();
+    const trace::Trace& kept = part->builder.trace();
+    if (kept.strings.bytes() + 16 * kept.strings.size() + 64 * kept.tracks.size() > kMostNames) return;
+    const std::lock_guard lock(mutex_);
+    spare_.push_back(std::move(part));
+  }
+
   void stop() {
     const std::lock_guard lock(mutex_);
     stopped_ = true;
@@ -88,6 +108,7 @@ class Chunks {
   std::size_t next_begin_;
   std::size_t next_ = 0, merged_ = 0;  // chunks handed out, and joined
   std::vector<std::unique_ptr<Part>> slots_;
+  std::vector<std::unique_ptr<Part>> spare_;
   bool exhausted_ = false, stopped_ = false;
 };
 
@@ -99,13 +120,15 @@ Taken read_in_parallel(Input& input, std::size_t at, trace::TraceBuilder& builde
   Chunks chunks(input, at, 2 * static_cast<std::size_t>(threads));
   std::vector<std::thread> workers;
   for (int i = 0; i < threads; ++i) workers.emplace_back([&chunks] { chunks.work(); });
-  while (const auto part = chunks.next()) {
+  while (auto part = chunks.next()) {
     if (!part->sound) {
       taken.resume = part->end;
       break;
     }
-    decoder.absorb(part->decoder, builder.absorb(part->builder.finish()));
+    builder.absorb(part->builder.trace(), part->known);
+    decoder.absorb(part->decoder, part->known.tracks);
     taken.at = taken.resume = part->end;
+    chunks.give_back(std::move(part));
     input.forget_before(taken.at);
   }
   chunks.stop();

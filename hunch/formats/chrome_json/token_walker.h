@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <span>
 #include <string_view>
 
@@ -106,6 +107,12 @@ class TokenWalker {
   const uint32_t* offsets_;
   uint32_t count_;
 };
+
+// Whether `key` is this word, for keys whose length the caller has looked at.
+template <std::size_t N>
+bool is(std::string_view key, const char (&word)[N]) {
+  return std::memcmp(key.data(), word, N - 1) == 0;
+}
 
 // The inside of a string token, or nothing where the token is no whole string.
 inline bool is_string(std::string_view token) {

@@ -5,8 +5,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -40,6 +42,31 @@ TEST_F(MappedFileTest, ReadsAllBytes) {
   ASSERT_TRUE(other);
   moved = std::move(*other);
   EXPECT_EQ(moved.bytes(), "second");
+}
+
+// Pages of files that this process has in memory, in bytes.
+std::size_t shared_bytes() {
+  std::size_t all = 0, resident = 0, shared = 0;
+  std::ifstream("/proc/self/statm") >> all >> resident >> shared;
+  return shared * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+TEST_F(MappedFileTest, WhatIsForgottenLeavesMemoryAndCanBeReadAgain) {
+  constexpr std::size_t kMiB = std::size_t{1} << 20;
+  std::string bytes(24 * kMiB, '\0');
+  for (std::size_t i = 0; i < bytes.size(); i += 64) bytes[i] = static_cast<char>(i >> 12);
+  const auto opened = MappedFile::open(file("large", bytes));
+  ASSERT_TRUE(opened);
+  const std::size_t before = shared_bytes();
+  for (std::size_t at = 0; at < bytes.size(); at += kMiB) {
+    ASSERT_EQ(opened->bytes().substr(at, kMiB), std::string_view(bytes).substr(at, kMiB));
+    opened->forget_before(at);
+    EXPECT_LE(shared_bytes(), before + 4 * kMiB);
+  }
+  opened->forget_before(5);  // long ago
+  opened->forget_before(SIZE_MAX);
+  EXPECT_LE(shared_bytes(), before + 2 * kMiB);
+  EXPECT_EQ(opened->bytes(), bytes);
 }
 
 TEST_F(MappedFileTest, EmptyFileHasNoBytes) {

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <random>
+#include <string>
+
 namespace hunch::formats::chrome_json {
 namespace {
 
@@ -18,6 +21,30 @@ TEST(Numbers, TimesAreExactNanoseconds) {
   EXPECT_EQ(parse_time("7."), 7000);
   EXPECT_EQ(parse_time("-1.5"), -1500);
   EXPECT_EQ(parse_time("0000000000000000000000000012.5"), 12500);
+}
+
+// Digits are taken eight at a time where there are as many; behind many zeros they are taken one by one.
+TEST(Numbers, AnyByteInAnyPlaceMeansTheSameHoweverManyDigitsAreTakenAtOnce) {
+  std::mt19937_64 random(7);
+  const std::string zeros(20, '0');
+  for (int length = 1; length <= 15; ++length) {
+    std::string digits;
+    for (int i = 0; i < length; ++i) digits += static_cast<char>('0' + random() % 10);
+    for (const char* fraction : {"", ".", ".1", ".987", ".12345"}) {
+      const std::string text = digits + fraction;
+      ASSERT_TRUE(parse_time(text)) << text;
+      EXPECT_EQ(parse_time(text), parse_time(zeros + text)) << text;
+      for (std::size_t place = 1; place < text.size(); ++place)
+        for (int byte = 0; byte < 256; ++byte) {
+          std::string changed = text;
+          changed[place] = static_cast<char>(byte);
+          ASSERT_EQ(parse_time(changed), parse_time(zeros + changed)) << changed;
+        }
+    }
+    EXPECT_EQ(parse_time(digits), 1000 * std::stoll(digits));
+    EXPECT_EQ(parse_signed(digits), std::stoll(digits));
+    EXPECT_EQ(parse_unsigned(digits), std::stoull(digits));
+  }
 }
 
 TEST(Numbers, HalfANanosecondRoundsAwayFromZero) {
@@ -90,6 +117,12 @@ TEST(Numbers, WholeNumbers) {
   EXPECT_FALSE(parse_unsigned("-1"));
   EXPECT_EQ(parse_unsigned("-0"), 0u);
   EXPECT_FALSE(parse_unsigned("true"));
+  EXPECT_EQ(parse_signed("999999999999999999"), 999999999999999999);
+  EXPECT_EQ(parse_signed("1000000000000000000"), 1000000000000000000);
+  EXPECT_EQ(parse_unsigned("0000000000000000000012"), 12u);
+  EXPECT_FALSE(parse_signed(""));
+  EXPECT_FALSE(parse_unsigned("1/2"));
+  EXPECT_FALSE(parse_unsigned("1:2"));
 }
 
 TEST(Numbers, Reals) {

@@ -84,6 +84,36 @@ TEST(Parallel, AnyNumberOfThreadsMakesTheSameTrace) {
   }
 }
 
+// Names and tracks that the chunks share, and lists that are written in several ways.
+std::string repeating_trace(std::size_t megabytes) {
+  std::string text = R"({"traceEvents": [)";
+  constexpr const char* kDims[] = {"[[8, 16], []]", "[[8,16],[]]", "[ [8, 16 ], []]", R"("[[8, 16], []]")",
+                                   "[[9, 16], []]"};
+  for (int i = 0; text.size() < megabytes << 20; ++i) {
+    if (i > 0) text += ",\n";
+    text += fmt::format(
+        R"({{"ph": "X", "cat": "cpu_op", "name": "op {}", "pid": {}, "tid": 1, "ts": {}, "dur": 3, "args": {{"Sequence number": {}, "Input Dims": {}, "Input type": ["float", "{}"]}}}})",
+        i < 60000 ? i % 700 : i % 1100, i % 40, i, i, kDims[i % 5], i % 30);
+  }
+  return text + "]}";
+}
+
+TEST(Parallel, ChunksThatShareNamesMakeTheSameTrace) {
+  const std::string text = repeating_trace(30);
+  const auto one = read_trace_bytes(text, "large", {.salvage = false, .threads = 1});
+  ASSERT_TRUE(one) << base::describe(one.error());
+  EXPECT_EQ(one->tracks.size(), 40u);
+  EXPECT_EQ(one->strings.view(one->op_details[2].input_dims), "[[8,16],[]]");
+  EXPECT_EQ(one->op_details[0].input_dims, one->op_details[2].input_dims);
+  EXPECT_EQ(one->strings.view(one->op_details[3].input_dims), "[[8, 16], []]");
+  EXPECT_EQ(one->strings.view(one->op_details[4].input_dims), "[[9,16],[]]");
+  for (const int threads : {2, 3}) {
+    const auto many = read_trace_bytes(text, "large", {.salvage = false, .threads = threads});
+    ASSERT_TRUE(many) << base::describe(many.error());
+    expect_same(*one, *many);
+  }
+}
+
 TEST(Parallel, ACutLargeFileIsAnErrorForAnyNumberOfThreads) {
   const std::string text = large_trace(12);
   const std::string cut = text.substr(0, text.size() - 20);

@@ -55,6 +55,51 @@ TEST(Builder, RowsTracksAndDetails) {
   EXPECT_EQ(builder.finish().size(), 0u);
 }
 
+TEST(Builder, PartsAreJoinedWithTheirNamesAndTracksFoundAgain) {
+  TraceBuilder whole, part;
+  TraceBuilder::Known known;
+  whole.add(event(EventKind::other, "b", 1, 1));
+  whole.track("1", "9");
+  ++whole.trace().stats.events;
+  const auto add = [&part](std::string_view name, std::string_view tid, std::string_view dims) {
+    OpDetail op;
+    op.input_dims = part.intern(dims);
+    auto made = event(EventKind::op, name, 5, 1);
+    made.track = part.track("1", tid);
+    made.op = &op;
+    made.source_index = static_cast<uint32_t>(part.trace().stats.events++);
+    part.add(made);
+  };
+  add("a", "7", "[1]");
+  add("b", "9", "[2]");
+  part.skip("event without a name");
+  whole.absorb(part.trace(), known);
+  part.clear_rows();
+  EXPECT_EQ(part.trace().size(), 0u);
+  EXPECT_EQ(part.trace().stats.events, 0u);
+  add("c", "8", "[2]");
+  add("a", "7", "[3]");
+  whole.absorb(part.trace(), known);
+  const Trace trace = whole.finish();
+  ASSERT_EQ(trace.size(), 5u);
+  std::vector<std::string> names, dims, tids;
+  for (EventId row = 0; row < 5; ++row) {
+    names.emplace_back(trace.name_of(row));
+    EXPECT_EQ(trace.strings.view(trace.name[row]), names.back());
+    if (row == 0) continue;
+    tids.push_back(trace.tracks[trace.track[row]].tid);
+    dims.emplace_back(trace.strings.view(trace.op_detail(row)->input_dims));
+  }
+  EXPECT_THAT(names, ElementsAre("b", "a", "b", "c", "a"));
+  EXPECT_THAT(tids, ElementsAre("7", "9", "8", "7"));
+  EXPECT_THAT(dims, ElementsAre("[1]", "[2]", "[2]", "[3]"));
+  EXPECT_THAT(trace.source_index, ElementsAre(0u, 1u, 2u, 3u, 4u));
+  EXPECT_EQ(trace.name[1], trace.name[4]);
+  EXPECT_EQ(trace.name[0], trace.name[2]);
+  EXPECT_EQ(trace.tracks.size(), 3u);
+  EXPECT_EQ(trace.stats.skipped, 1u);
+}
+
 TEST(Builder, RemovingRowsMovesTheOthersDown) {
   TraceBuilder builder;
   builder.reserve(10, 1, 1);
