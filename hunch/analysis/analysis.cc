@@ -2,6 +2,7 @@
 #include "hunch/analysis/analysis.h"
 
 #include <algorithm>
+#include <optional>
 #include <span>
 #include <unordered_map>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "hunch/analysis/natural_sort.h"
 #include "hunch/analysis/unnamed_forwards.h"
 #include "hunch/analysis/work_sequence.h"
+#include "hunch/base/thread_pool.h"
 
 namespace hunch::analysis {
 namespace {
@@ -40,18 +42,27 @@ class Analyzer {
 
   Analysis analyze() {
     analysis_.trace = &trace_;
-    analysis_.timeline = build_timeline(trace_);
-    analysis_.chains = OpChains(trace_, analysis_.timeline);
-    gather_facts();
-    const Ranges ranges = find_ranges(trace_, analysis_.timeline);
-    if (ranges.source == ForwardSource::whole_trace)
-      take_unnamed();
-    else
-      take_ranges(ranges);
-    const MemoryPeaks memory(trace_, processes_);
-    for (Forward& forward : analysis_.forwards)
-      for (ForwardRun& run : forward.runs) measure(run, memory);
-    name_backends(ranges);
+    analysis_.timeline = build_timeline(trace_, threads_);
+    // Each of these needs the timeline and nothing of the others.
+    Ranges ranges;
+    std::optional<BackendCollector> collector;
+    const auto forwards = [&] {
+      ranges = find_ranges(trace_, analysis_.timeline);
+      if (ranges.source == ForwardSource::whole_trace)
+        take_unnamed();
+      else
+        take_ranges(ranges);
+      const MemoryPeaks memory(trace_, processes_);
+      for (Forward& forward : analysis_.forwards)
+        for (ForwardRun& run : forward.runs) measure(run, memory);
+    };
+    const auto facts = [&] {
+      gather_facts();
+      collector.emplace(analysis_);
+    };
+    const auto chains = [&] { analysis_.chains = OpChains(trace_, analysis_.timeline); };
+    base::run_tasks(threads_, {forwards, facts, chains});
+    name_backends(ranges, *collector);
     return std::move(analysis_);
   }
 
@@ -188,8 +199,7 @@ class Analyzer {
       run.peak_bytes = memory.peak(processes_.of_track[run.host_track], run.host_start, run.host_end);
   }
 
-  void name_backends(const Ranges& ranges) {
-    const BackendCollector collector(analysis_);
+  void name_backends(const Ranges& ranges, const BackendCollector& collector) {
     std::vector<std::vector<EventId>> ops(analysis_.forwards.size());
     if (collector.any_attention_op()) {
       std::vector<EventId> called;

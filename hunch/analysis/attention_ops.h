@@ -16,6 +16,7 @@ std::string_view attention_backend_of_op(std::string_view op);
 // Collects what all runs of one forward show.
 class BackendCollector {
  public:
+  // Needs the analysis' timeline and facts.
   explicit BackendCollector(const Analysis& analysis);
 
   // By StringId: the backend of that op name, or empty. Ops with one are worth adding.

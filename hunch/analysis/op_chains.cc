@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "hunch/base/large_pages.h"
+
 namespace hunch::analysis {
 namespace {
 
@@ -19,8 +21,8 @@ std::string_view op_word(std::string_view op) {
   return separator == std::string_view::npos ? op : op.substr(separator + 2);
 }
 
-OpChains::OpChains(const trace::Trace& trace, const Timeline& timeline)
-    : chain_(trace.size(), 0), begin_{0, 0} {
+OpChains::OpChains(const trace::Trace& trace, const Timeline& timeline) : begin_{0, 0} {
+  base::assign_large(chain_, trace.size(), uint32_t{0});
   std::vector<uint32_t> table(256, 0);  // open addressing; 0: free, as the empty chain is never looked up
   std::vector<uint64_t> hashes(1, 0);   // by chain
   const auto place_of = [&table](uint64_t hash) {

@@ -10,7 +10,9 @@
 
 #include "hunch/analysis/launch_links.h"
 #include "hunch/analysis/natural_sort.h"
+#include "hunch/base/large_pages.h"
 #include "hunch/base/strings.h"
+#include "hunch/base/thread_pool.h"
 
 namespace hunch::analysis {
 namespace {
@@ -165,14 +167,19 @@ void find_told_calls(const Trace& trace, Timeline& timeline) {
 
 }  // namespace
 
-Timeline build_timeline(const Trace& trace) {
+Timeline build_timeline(const Trace& trace, int threads) {
   Timeline timeline;
-  timeline.parent.assign(trace.size(), kNone);
-  timeline.launch.assign(trace.size(), kNone);
-  nest_all(trace, timeline.parent);
-  find_told_calls(trace, timeline);
-  order_device_work(trace, timeline);
-  timeline.unlinked = link_launches(trace, timeline.device_order, timeline.launch);
+  const auto host = [&] {
+    base::assign_large(timeline.parent, trace.size(), kNone);
+    nest_all(trace, timeline.parent);
+    find_told_calls(trace, timeline);
+  };
+  const auto device = [&] {
+    base::assign_large(timeline.launch, trace.size(), kNone);
+    order_device_work(trace, timeline);
+    timeline.unlinked = link_launches(trace, timeline.device_order, timeline.launch);
+  };
+  base::run_tasks(threads, {host, device});
   return timeline;
 }
 

@@ -31,7 +31,8 @@ struct Timeline {
 // An event may end this much after the event it starts in and still nest: clocks and rounding differ.
 inline constexpr Ns kNestingSlack = 5'000;
 
-Timeline build_timeline(const trace::Trace& trace);
+// The same for any number of threads.
+Timeline build_timeline(const trace::Trace& trace, int threads = 1);
 
 // The ops (EventKind::op) that enclose a device event's launch call, outermost first; empty where unlinked.
 std::vector<EventId> op_stack(const trace::Trace& trace, const Timeline& timeline, EventId device_event);

@@ -84,6 +84,12 @@ void ThreadPool::parallel_for(int64_t count, const std::function<void(int64_t, i
   state_->done.wait(lock, [&] { return state_->running == 0; });
 }
 
+void run_tasks(int threads, std::initializer_list<std::function<void()>> tasks) {
+  const auto count = static_cast<int>(tasks.size());
+  ThreadPool pool(std::clamp(threads, 1, std::max(1, count)));
+  pool.parallel_for(count, [&](int64_t index, int) { tasks.begin()[index](); });
+}
+
 int ThreadPool::hardware_threads() {
   cpu_set_t set;
   CPU_ZERO(&set);

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 
 namespace hunch::base {
@@ -31,5 +32,9 @@ class ThreadPool {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Runs each of `tasks` once, in their order on one thread or side by side on several, and returns when all
+// are done.
+void run_tasks(int threads, std::initializer_list<std::function<void()>> tasks);
 
 }  // namespace hunch::base

@@ -29,6 +29,20 @@ TEST(ThreadPool, EachIndexOnce) {
   }
 }
 
+TEST(ThreadPool, TasksRunOnceEach) {
+  for (const int threads : {1, 2, 8}) {
+    int a = 0, b = 0, c = 0;
+    run_tasks(threads, {[&] { ++a; }, [&] { b += 2; }, [&] { c += 3; }});
+    EXPECT_EQ(a, 1);
+    EXPECT_EQ(b, 2);
+    EXPECT_EQ(c, 3);
+  }
+  run_tasks(3, {});
+  std::vector<int> order;
+  run_tasks(1, {[&] { order.push_back(1); }, [&] { order.push_back(2); }});
+  EXPECT_EQ(order, (std::vector<int>{1, 2}));
+}
+
 TEST(ThreadPool, ManyRoundsKeepTheirResults) {
   ThreadPool pool(4);
   std::vector<int64_t> parts(16);
