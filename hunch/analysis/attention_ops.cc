@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "hunch/analysis/names/table.h"
 #include "hunch/base/strings.h"
 
 namespace hunch::analysis {
@@ -62,6 +63,16 @@ bool contains_any(std::string_view text, const std::array<std::string_view, N>& 
 }
 
 }  // namespace
+
+std::vector<std::string_view> known_backends() {
+  // Attention by hand, and projects that name it after themselves (kernel_names.cc); then ops and kernels.
+  std::set<std::string_view> names = {"naive", "aiter", "ck", "flashinfer"};
+  for (const OpName& op : kOpNames) names.insert(op.backend);
+  for (const auto rows : {names::generated_rows(), names::cache_rows(), names::attention_rows()})
+    for (const names::Row& row : rows)
+      if (!row.backend.empty()) names.insert(row.backend);
+  return {names.begin(), names.end()};
+}
 
 std::string_view attention_backend_of_op(std::string_view op) {
   const std::string plain = plain_form(op);

@@ -13,6 +13,9 @@ namespace hunch::analysis {
 // ("aten::scaled_dot_product_attention").
 std::string_view attention_backend_of_op(std::string_view op);
 
+// Every name that a forward's backend can consist of, in order: "aiter", ..., "flash", ..., "naive".
+std::vector<std::string_view> known_backends();
+
 // Collects what all runs of one forward show.
 class BackendCollector {
  public:

@@ -40,11 +40,9 @@ std::vector<std::string_view> elements_of(std::string_view list) {
   return parts;
 }
 
-}  // namespace
-
-std::vector<std::optional<Shape>> input_shapes(const trace::Trace& trace, trace::EventId op) {
+std::vector<std::optional<Shape>> lists_of(std::string_view text) {
   std::vector<std::optional<Shape>> shapes;
-  for (const std::string_view part : elements_of(detail_text(trace, op, &trace::OpDetail::input_dims))) {
+  for (const std::string_view part : elements_of(text)) {
     Shape shape;
     bool is_shape = part.starts_with('[');
     for (const std::string_view size : elements_of(part)) {
@@ -57,13 +55,31 @@ std::vector<std::optional<Shape>> input_shapes(const trace::Trace& trace, trace:
   return shapes;
 }
 
-std::vector<std::string> input_types(const trace::Trace& trace, trace::EventId op) {
-  std::vector<std::string> types;
-  for (std::string_view part : elements_of(detail_text(trace, op, &trace::OpDetail::input_types))) {
+std::vector<std::string> words_of(std::string_view text) {
+  std::vector<std::string> words;
+  for (std::string_view part : elements_of(text)) {
     if (part.size() >= 2 && part.front() == '"') part = part.substr(1, part.size() - 2);
-    types.emplace_back(part);
+    words.emplace_back(part);
   }
-  return types;
+  return words;
+}
+
+}  // namespace
+
+std::vector<std::optional<Shape>> input_shapes(const trace::Trace& trace, trace::EventId op) {
+  return lists_of(detail_text(trace, op, &trace::OpDetail::input_dims));
+}
+
+std::vector<std::optional<Shape>> input_strides(const trace::Trace& trace, trace::EventId op) {
+  return lists_of(detail_text(trace, op, &trace::OpDetail::input_strides));
+}
+
+std::vector<std::string> input_types(const trace::Trace& trace, trace::EventId op) {
+  return words_of(detail_text(trace, op, &trace::OpDetail::input_types));
+}
+
+std::vector<std::string> input_values(const trace::Trace& trace, trace::EventId op) {
+  return words_of(detail_text(trace, op, &trace::OpDetail::input_values));
 }
 
 }  // namespace hunch::analysis

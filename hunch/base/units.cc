@@ -61,7 +61,8 @@ Result<Ns> parse_ns(std::string_view text) {
     const auto number = parse_double(whole.substr(0, split_at));
     const auto unit = trim(whole.substr(split_at));
     for (const auto& [name, factor] : kUnits)
-      if (number && unit == name) return static_cast<Ns>(std::llround(*number * factor));
+      if (number && unit == name && std::fabs(*number * factor) < 1e18)  // 31 years; int64 ends at 9.2e18
+        return static_cast<Ns>(std::llround(*number * factor));
   }
   return fail(ErrorCode::usage, fmt::format("'{}' is not a time", whole),
               "a number and ns, us, ms or s, such as '2 ms'");

@@ -46,7 +46,11 @@ base::Result<guess::Guess> guess_of_file(const std::string& path) {
 base::Result<guess::Guess> guess_of(const std::string& words_or_file) {
   struct stat info {};
   const bool exists = ::stat(words_or_file.c_str(), &info) == 0;
-  const bool is_file = words_or_file == "-" || exists || !base::contains(words_or_file, "=");
+  // A name with a dot or a slash and no relation is a file that is missing; anything else is a guess in
+  // words.
+  const bool has_relation = words_or_file.find_first_of("=<>") != std::string::npos;
+  const bool is_file = words_or_file == "-" || exists ||
+                       (!has_relation && words_or_file.find_first_of("./") != std::string::npos);
   if (!is_file) return guess::parse_guess_words(words_or_file);
   auto guess = guess_of_file(words_or_file);
   if (!guess && guess.error().code == base::ErrorCode::not_found)

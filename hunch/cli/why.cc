@@ -163,7 +163,12 @@ Result<report::WhyReport> from_trace(const Arguments& arguments, const std::stri
     const auto count = call.events.size();
     row.call =
         fmt::format("{} {}, event {}", count, count == 1 ? "call" : "calls alike", call.events.front());
+    if (call.direct) row.call += ", of the backend's own op: compiled code, or called by hand";
     row.took = call.took;
+    row.gradients = call.gradients;
+    row.gradients_because = call.because;
+    row.not_told = call.not_told;
+    row.explanations = call.explanations;
     row.events = call.events;
     const auto& dispatcher = row.dispatchers.front();
     row.agrees = call.took.empty() || !dispatcher.settled ? "not told"

@@ -1,5 +1,5 @@
-// The attention calls of a trace as questions: what each call's shapes say of its problem, and which backend
-// the trace shows.
+// The attention calls of a trace as questions: what the inputs of each call say of its problem, which backend
+// the trace shows, and what it does not tell.
 #pragma once
 
 #include <cstdint>
@@ -13,8 +13,16 @@ namespace hunch::cli {
 
 struct TraceCall {
   WhyQuestion question;
-  std::string took;             // "flash"; empty: the trace does not show it
-  std::vector<int64_t> events;  // the calls that are alike, as source indices
+  std::string took;                       // "flash"; empty: the trace does not show it
+  bool direct = false;                    // the backend's op was called without scaled_dot_product_attention
+  bool values_told = false;               // is_causal, dropout_p, scale, enable_gqa
+  std::string scale;                      // as the trace writes it; empty: the default
+  std::string gradients;                  // "needed", "of the mask only", "not needed", "not told"
+  std::string because;                    // how that is told
+  std::vector<std::string> not_told;      // a clause each
+  std::vector<std::string> explanations;  // of what is not told: what alone would give `took`, where the
+                                          // table gives another
+  std::vector<int64_t> events;            // the calls that are alike, as source indices
 };
 
 struct TraceCalls {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
@@ -60,6 +61,10 @@ std::optional<double> parse_bytes(std::string_view text) {
   return base::parse_double(text);
 }
 
+std::optional<double> finite(std::optional<double> number) {
+  return number && std::isfinite(*number) ? number : std::nullopt;
+}
+
 // One number of the kind, without a relation.
 std::optional<double> parse_number(ValueKind kind, std::string_view text) {
   const std::string_view trimmed = base::trim(text);
@@ -71,10 +76,10 @@ std::optional<double> parse_number(ValueKind kind, std::string_view text) {
       if (const auto ns = base::parse_ns(trimmed)) return static_cast<double>(*ns);
       return std::nullopt;
     case ValueKind::bytes:
-      return parse_bytes(trimmed);
+      return finite(parse_bytes(trimmed));
     case ValueKind::percent:
-      if (!trimmed.ends_with('%')) return base::parse_double(trimmed);
-      return base::parse_double(base::trim(trimmed.substr(0, trimmed.size() - 1)));
+      if (!trimmed.ends_with('%')) return finite(base::parse_double(trimmed));
+      return finite(base::parse_double(base::trim(trimmed.substr(0, trimmed.size() - 1))));
     default:
       return std::nullopt;
   }
@@ -83,6 +88,7 @@ std::optional<double> parse_number(ValueKind kind, std::string_view text) {
 bool looks_like_name(std::string_view text) {
   if (text.empty() || std::isdigit(static_cast<unsigned char>(text.front())) != 0) return false;
   if (text.front() == '.' || base::contains(text, "..")) return false;  // "torch.flash" is a name
+  if (base::parse_double(text)) return false;                           // "inf" and "nan" are none
   return text.find_first_of("<>=+-%") == std::string_view::npos;
 }
 
@@ -107,6 +113,8 @@ Result<Operand> parse_numeric(ValueKind kind, std::string_view text) {
     const auto low = parse_number(kind, rest.substr(0, dots));
     const auto high = parse_number(kind, rest.substr(dots + 2));
     if (!low || !high) return bad(kind, text, "is not a range of two values");
+    if (*low < 0) return bad(kind, text, "is negative");
+    if (kind == ValueKind::percent && *high > 100) return bad(kind, text, "is above 100 %");
     if (*low > *high) return bad(kind, text, "is a range that ends before it starts");
     operand.relation = Relation::between;
     operand.low = *low;
@@ -117,6 +125,7 @@ Result<Operand> parse_numeric(ValueKind kind, std::string_view text) {
     if (kind == ValueKind::time && operand.relation == Relation::equal)
       return bad(kind, text, "asks for one exact time, which no run repeats");
     if (*value < 0) return bad(kind, text, "is negative");
+    if (kind == ValueKind::percent && *value > 100) return bad(kind, text, "is above 100 %");
     operand.low = *value;
     return operand;
   }
@@ -131,13 +140,21 @@ Result<Operand> parse_numeric(ValueKind kind, std::string_view text) {
 }  // namespace
 
 Result<Operand> parse_operand(ValueKind kind, std::string_view text) {
-  const std::string_view trimmed = base::trim(text);
+  std::string_view trimmed = base::trim(text);
+  const bool is_word = kind == ValueKind::text || kind == ValueKind::flag || kind == ValueKind::sequence;
+  if (is_word && trimmed.starts_with("==")) trimmed = base::trim(trimmed.substr(2));
   if (trimmed.empty()) return bad(kind, text, "says nothing");
+  if (is_word && trimmed.find_first_of("<>=!") == 0)
+    return bad(kind, text, "has a relation, and this metric is only ever equal to something");
   Operand operand;
   switch (kind) {
-    case ValueKind::text:
-      operand.text = std::string(trimmed);
+    case ValueKind::text: {  // several, joined in order, as a trace's are: "math+flash" is "flash+math"
+      std::vector<std::string> parts;
+      for (const auto part : base::split(trimmed, '+')) parts.emplace_back(base::trim(part));
+      std::sort(parts.begin(), parts.end());
+      operand.text = base::join(parts, "+");
       return operand;
+    }
     case ValueKind::flag:
       if (trimmed != "true" && trimmed != "false") return bad(kind, text, "is neither true nor false");
       operand.text = std::string(trimmed);

@@ -1,7 +1,8 @@
 // The right-hand side of an expectation: what values of a metric it allows.
 //
 // In:  the metric's kind of value and a text: "5", ">= 1", "1..3", "< 2 ms", ">= 10 %", "flash", "true",
-//      "matmul, mul, softmax", "< naive". Out: an Operand, or an error that says what such a text looks like.
+//      "matmul, mul, softmax", "< naive", each also with "==" before it. Out: an Operand, or an error that
+//      says what such a text looks like.
 #pragma once
 
 #include <optional>

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "hunch/analysis/attention_ops.h"
 #include "hunch/base/strings.h"
 #include "hunch/base/units.h"
 #include "hunch/guess/guess.h"
@@ -35,6 +36,32 @@ std::vector<std::string_view> metric_names() {
 
 std::string metric_remedy(std::string_view word) { return base::did_you_mean(word, metric_names()); }
 
+// What the metric's words can be at all: a word that no trace can show is a typo, and would only ever miss.
+Status check_word(const Guess& guess, std::string_view metric, std::string_view value,
+                  std::optional<uint64_t> byte) {
+  constexpr std::pair<std::string_view, std::string_view> kTypes[] = {
+      {"bfloat16", "bf16"}, {"float16", "f16"}, {"half", "f16"},    {"fp16", "f16"},   {"float32", "f32"},
+      {"float", "f32"},     {"fp32", "f32"},    {"float64", "f64"}, {"double", "f64"}, {"fp64", "f64"}};
+  for (const std::string_view part : base::split(value, '+')) {
+    if (metric == "backend") {
+      const auto known = analysis::known_backends();
+      if (std::find(known.begin(), known.end(), part) == known.end())
+        return fail(at(fmt::format("backend: '{}' is no backend of attention", part), guess.source, byte,
+                       base::did_you_mean(part, known)));
+    }
+    if (metric != "dtype") continue;
+    for (const auto& [other, name] : kTypes)
+      if (part == other)
+        return fail(at(fmt::format("dtype: '{}' is written {} here", part, name), guess.source, byte,
+                       fmt::format("dtype={}", name)));
+    if (part.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-_") != std::string_view::npos ||
+        part.empty())
+      return fail(
+          at(fmt::format("dtype: '{}' is no type", part), guess.source, byte, "bf16, f16, f32, fp8, ..."));
+  }
+  return {};
+}
+
 // Adds one expectation after checking metric and value.
 Status add(Guess& guess, std::string_view range, std::string_view metric_name, std::string_view value,
            std::optional<uint64_t> byte) {
@@ -42,9 +69,12 @@ Status add(Guess& guess, std::string_view range, std::string_view metric_name, s
   if (metric == nullptr)
     return fail(at(fmt::format("there is no metric '{}'", metric_name), guess.source, byte,
                    metric_remedy(metric_name)));
-  if (auto operand = parse_operand(metric->kind, value); !operand)
+  auto operand = parse_operand(metric->kind, value);
+  if (!operand)
     return fail(at(fmt::format("{}: {}", metric_name, operand.error().message), guess.source, byte,
                    operand.error().remedy));
+  if (metric->kind == ValueKind::text)
+    HUNCH_RETURN_IF_ERROR(check_word(guess, metric_name, operand->text, byte));
   for (const auto& before : guess.expectations)
     if (before.range == range && before.metric == metric_name)
       return fail(
@@ -129,6 +159,12 @@ Status add_table(Guess& guess, std::string_view text, std::string_view range, co
       continue;
     }
     const auto value = value_text(node);
+    const Metric* const metric = find_metric(word);
+    const bool wants_text = metric != nullptr && metric->kind == ValueKind::text;
+    const bool wants_list = metric != nullptr && metric->kind == ValueKind::sequence;
+    if (metric != nullptr && value && ((wants_text && !node.is_string()) || (!wants_list && node.is_array())))
+      return fail(at(fmt::format("{} has a value of a kind that it cannot have", word), guess.source, byte,
+                     wants_text ? "a text in quotes" : "one value: a number, a text, true or false"));
     if (!value)
       return fail(at(fmt::format("{} has a value of a kind that no metric has", word), guess.source, byte,
                      "a number, a text, true or false, or a list of texts"));
@@ -142,6 +178,41 @@ struct Word {
   std::string text;
   uint64_t byte = 0;
 };
+
+// "device_time" of "device_time<2": the unit of a number may stand apart from it.
+bool is_numeric(std::string_view metric_name) {
+  const Metric* const metric = find_metric(metric_name);
+  return metric != nullptr && metric->kind != ValueKind::text && metric->kind != ValueKind::flag &&
+         metric->kind != ValueKind::sequence;
+}
+
+// What to try for a word without a relation: the metric that it starts with, and a value for it.
+std::string bare_word_remedy(std::string_view word) {
+  const auto end = word.find_first_not_of("abcdefghijklmnopqrstuvwxyz_");
+  const std::string_view name = word.substr(0, end);
+  const Metric* const metric = find_metric(name);
+  if (metric == nullptr) return "words such as kernels=5 memcpy=0 device_time='< 2 ms'";
+  const auto value = [&]() -> std::string_view {
+    switch (metric->kind) {
+      case ValueKind::count:
+        return "=5";
+      case ValueKind::time:
+        return "='< 2 ms'";
+      case ValueKind::bytes:
+        return "='< 2 MiB'";
+      case ValueKind::percent:
+        return "='>= 10 %'";
+      case ValueKind::flag:
+        return "=true";
+      case ValueKind::sequence:
+        return "=matmul,softmax,matmul";
+      case ValueKind::text:
+        break;
+    }
+    return name == "dtype" ? "=bf16" : "=flash";
+  }();
+  return fmt::format("{}{}", name, value);
+}
 
 // Splits at blanks outside of quotes; quotes group and are dropped.
 Result<std::vector<Word>> split_words(std::string_view words) {
@@ -215,16 +286,25 @@ Result<Guess> parse_guess_words(std::string_view words) {
     const auto relation = word.text.find_first_of("=<>");
     if (relation == std::string::npos || relation == 0)
       return fail(at(fmt::format("'{}' is not metric=value", word.text), "--guess", word.byte,
-                     "words such as kernels=5 memcpy=0 device_time='< 2 ms'"));
+                     bare_word_remedy(word.text)));
     const std::string_view key = std::string_view(word.text).substr(0, relation);
+    if (key.ends_with('!') || key.ends_with(':') || key.ends_with('~'))
+      return fail(at(fmt::format("'{}': there is no relation '{}='", word.text, key.back()), "--guess",
+                     word.byte + relation - 1, "=, <, <=, > or >=, or a range such as 1..3"));
     std::string value = word.text.substr(
         word.text[relation] == '=' && word.text.compare(relation, 2, "==") != 0 ? relation + 1 : relation);
     // "device_time<2 ms" without quotes: a unit that stands alone belongs to the value before it.
-    if (i + 1 < list.size() && list[i + 1].text.find_first_of("=<>") == std::string::npos &&
+    if (is_numeric(key) && i + 1 < list.size() &&
+        list[i + 1].text.find_first_of("=<>") == std::string::npos &&
         (list[i + 1].text == "%" || base::parse_ns("1" + list[i + 1].text) ||
          list[i + 1].text.ends_with("iB")))
       value += " " + list[++i].text;
     if (key == "range") {
+      if (value.empty() || word.text[relation] != '=' || value.starts_with("=="))
+        return fail(at(fmt::format("'{}' names no range", word.text), "--guess", word.byte, "range='name'"));
+      if (i + 1 == list.size())
+        return fail(at(fmt::format("range '{}' stands behind all metrics, and is of none", value), "--guess",
+                       word.byte, "put it before the metrics that it is of"));
       range = value;
       continue;
     }

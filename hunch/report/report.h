@@ -338,8 +338,11 @@ struct WhyProblem {
   std::vector<std::pair<std::string, std::string>> fields;  // in order, values as JSON text
   std::vector<WhyDispatcher> dispatchers;
   // From a trace: the call that it stands for.
-  std::string call, took, agrees;  // "3 calls", "flash", "yes" / "no" / "not told"
-  std::vector<int64_t> events;     // source indices
+  std::string call, took, agrees;            // "3 calls", "flash", "yes" / "no" / "not told"
+  std::vector<int64_t> events;               // source indices
+  std::string gradients, gradients_because;  // "needed", "of the mask only", "not needed", "not told"; how
+  std::vector<std::string> not_told;         // what else the trace does not tell of it
+  std::vector<std::string> explanations;     // agrees "no": of what is not told, what alone would explain it
 };
 struct WhyReport {
   std::vector<WhyProblem> problems;

@@ -79,6 +79,8 @@ void TraceBuilder::absorb(Trace& part, Known& known) {
   for (auto& op : part.op_details) {
     if (op.input_dims != kNone) op.input_dims = names[op.input_dims];
     if (op.input_types != kNone) op.input_types = names[op.input_types];
+    if (op.input_values != kNone) op.input_values = names[op.input_values];
+    if (op.input_strides != kNone) op.input_strides = names[op.input_strides];
   }
   for (auto& event : part.memory) event.track = tracks[event.track];
   append(trace_.start, part.start);

@@ -76,9 +76,12 @@ struct DeviceDetail {
 struct OpDetail {
   StringId input_dims = kNone;  // the source's text, "[[8,16,1024,64],[]]"
   StringId input_types = kNone;
-  int64_t sequence_number = -1;  // autograd
-  int64_t forward_thread = -1;   // "Fwd thread id"
-  int64_t python_id = -1;        // python frames
+  // Of attention ops alone, whose choice of a backend they explain: the others' would be most of a trace.
+  StringId input_values = kNone;   // "Concrete Inputs": ["","","","","0.","True","","False"]
+  StringId input_strides = kNone;  // "Input Strides"
+  int64_t sequence_number = -1;    // autograd
+  int64_t forward_thread = -1;     // "Fwd thread id"
+  int64_t python_id = -1;          // python frames
   int64_t python_parent = -1;
 };
 

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <simdjson.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "process.h"
 
 namespace hunch::test {
@@ -135,11 +138,60 @@ TEST_F(Why, ATraceSaysWhetherPyTorchWouldTakeTheSame) {
   EXPECT_THAT(agrees.out, HasSubstr("sm_80"));
   EXPECT_THAT(agrees.out, HasSubstr("takes efficient"));
   EXPECT_THAT(agrees.out, Not(HasSubstr("which is another")));
-  EXPECT_THAT(agrees.out, HasSubstr("a trace does not tell strides"));
+  EXPECT_THAT(agrees.out, HasSubstr("the trace has no \"Concrete Inputs\""));
+  EXPECT_THAT(agrees.out, HasSubstr("the trace has no \"Input Strides\""));
+  EXPECT_THAT(agrees.out, Not(HasSubstr("perhaps")));
   const Outcome differs =
       hunch({"why", "--from-trace", made(dims, "_scaled_dot_product_efficient_attention", kH200)});
   EXPECT_THAT(differs.out, HasSubstr("takes cudnn"));
   EXPECT_THAT(differs.out, HasSubstr("efficient, which is another"));
+  EXPECT_THAT(differs.out, HasSubstr("perhaps    PyTorch 2.4 to 2.10"));
+  EXPECT_THAT(differs.out, HasSubstr("cudnn switched off"));
+}
+
+// PyTorch took what the table gives for every call that it recorded, once the call's own inputs are read.
+TEST_F(Why, ATraceTellsScalarsStridesAndGradients) {
+  const Outcome outcome = hunch(
+      {"why", "--format", "json", "--from-trace", HUNCH_TEST_DATA "/calls/attention_calls_cpu.json.gz"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  simdjson::dom::parser parser;
+  const simdjson::dom::element document = parser.parse(outcome.out);
+  std::size_t causal = 0, dropped = 0, masked = 0, grouped = 0, strided = 0, needed = 0, calls = 0;
+  for (const auto call : simdjson::dom::array(document["calls"])) {
+    ++calls;
+    EXPECT_EQ(std::string_view(call["agrees"]), "yes");
+    const simdjson::dom::element problem = call["problem"];
+    causal += std::string_view(problem["mask"]) == "causal" ? 1u : 0u;
+    dropped += double(problem["dropout"]) == 0.25 ? 1u : 0u;
+    grouped += bool(problem["gqa"]) ? 1u : 0u;
+    strided += int64_t(problem["query_strides"].at(1)) == 32 ? 1u : 0u;
+    needed += bool(problem["grad"]) ? 1u : 0u;
+    EXPECT_EQ(bool(problem["grad"]), std::string_view(call["gradients"]) == "needed");
+    bool mask_grad = false;
+    if (problem["mask_grad"].get(mask_grad) == simdjson::SUCCESS && mask_grad) {
+      ++masked;
+      EXPECT_EQ(std::string_view(call["gradients"]), "of the mask only");
+    }
+  }
+  EXPECT_EQ(calls, 10u);  // two of the eleven are alike
+  EXPECT_EQ(causal, 2u);
+  EXPECT_EQ(dropped, 1u);
+  EXPECT_EQ(grouped, 1u);
+  EXPECT_EQ(strided, 1u);
+  EXPECT_EQ(needed, 5u);
+  EXPECT_EQ(masked, 1u);
+}
+
+TEST_F(Why, CallsOfABackendsOwnOpAreTold) {
+  std::string text = made("[[2, 8, 128, 64], [2, 8, 128, 64], [2, 8, 128, 64], []]", "nothing", kA100);
+  std::ifstream file(text);
+  std::string json((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const std::string sdpa = "aten::scaled_dot_product_attention";
+  json.replace(json.find(sdpa), sdpa.size(), "aten::_scaled_dot_product_flash_attention");
+  const Outcome outcome = hunch({"why", "--from-trace", write("direct.json", json)});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("of the backend's own op"));
+  EXPECT_THAT(outcome.out, HasSubstr("took       flash"));
 }
 
 TEST_F(Why, ErrorsNameWhatToTry) {

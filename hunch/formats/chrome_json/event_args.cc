@@ -68,11 +68,16 @@ bool set_triple(const TokenWalker& walker, uint32_t first, std::array<uint32_t, 
   return true;
 }
 
+bool keeps_values(std::string_view name) {
+  return name.empty() || name.find("scaled_dot_product") != std::string_view::npos;
+}
+
 bool is_external_id(std::string_view key) { return is(key, "External id") || is(key, "external id"); }
 
 }  // namespace
 
-uint32_t ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out) {
+uint32_t ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::EventKind kind,
+                          std::string_view name, EventArgs& out) {
   using trace::EventKind;
   if (walker.kind(args) != '{') {
     if (!is_null(walker.text(args))) ++out.wrong_types;
@@ -84,7 +89,7 @@ uint32_t ArgsReader::read(const TokenWalker& walker, uint32_t args, trace::Event
     case EventKind::memset:
       return read_device(walker, args, out);
     case EventKind::op:
-      return read_op(walker, args, out);
+      return read_op(walker, args, name, out);
     case EventKind::python_frame:
       return read_python(walker, args, out);
     default:
@@ -144,7 +149,8 @@ uint32_t ArgsReader::read_device(const TokenWalker& walker, uint32_t args, Event
   });
 }
 
-uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs& out) {
+uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, std::string_view name,
+                             EventArgs& out) {
   trace::OpDetail& to = out.op;
   return walker.members(args, [&](std::string_view key, uint32_t first) {
     const uint32_t after = walker.skip(first);
@@ -176,9 +182,11 @@ uint32_t ArgsReader::read_op(const TokenWalker& walker, uint32_t args, EventArgs
         break;
       case 13:
         if (is(key, "Fwd thread id")) count(to.forward_thread);
+        if (is(key, "Input Strides") && keeps_values(name)) list(to.input_strides);
         break;
       case 15:
         if (is(key, "Sequence number")) count(to.sequence_number);
+        if (is(key, "Concrete Inputs") && keeps_values(name)) list(to.input_values);
         break;
       default:
         break;

@@ -35,9 +35,10 @@ class ArgsReader {
  public:
   explicit ArgsReader(trace::TraceBuilder& builder) : builder_(builder) {}
 
-  // Reads the args object at token `args` for an event of this kind into `out` (as constructed). Returns the
-  // token behind it, or the walker's failure.
-  uint32_t read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, EventArgs& out);
+  // Reads the args object at token `args` for an event of this kind and name (a raw token, empty where it is
+  // not known yet) into `out` (as constructed). Returns the token behind it, or the walker's failure.
+  uint32_t read(const TokenWalker& walker, uint32_t args, trace::EventKind kind, std::string_view name,
+                EventArgs& out);
   static bool read_memory(const TokenWalker& walker, uint32_t args, MemoryArgs& out);
   // Sets `found` to the raw string token of a member, where there is one.
   static bool find_string(const TokenWalker& walker, uint32_t args, std::string_view key,
@@ -45,7 +46,7 @@ class ArgsReader {
 
  private:
   uint32_t read_device(const TokenWalker& walker, uint32_t args, EventArgs& out);
-  uint32_t read_op(const TokenWalker& walker, uint32_t args, EventArgs& out);
+  uint32_t read_op(const TokenWalker& walker, uint32_t args, std::string_view name, EventArgs& out);
   uint32_t read_python(const TokenWalker& walker, uint32_t args, EventArgs& out);
   uint32_t read_ids(const TokenWalker& walker, uint32_t args, EventArgs& out);
 

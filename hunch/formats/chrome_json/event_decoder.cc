@@ -54,7 +54,7 @@ uint32_t EventDecoder::event(const TokenWalker& walker, uint32_t i) {
           if (tokens.ph == "\"X\"" && is_string(tokens.cat)) {
             tokens.args_read = true;
             args_value_ = EventArgs{};
-            return args_.read(walker, first, kind_of_category(inside(tokens.cat)), args_value_);
+            return args_.read(walker, first, kind_of_category(inside(tokens.cat)), tokens.name, args_value_);
           }
         }
         break;
@@ -145,7 +145,7 @@ bool EventDecoder::complete(const TokenWalker& walker, const Tokens& tokens, uin
     EventArgs& args = args_value_;
     if (!tokens.args_read) {
       args = EventArgs{};
-      if (TokenWalker::failed(args_.read(walker, tokens.args, event.kind, args))) return false;
+      if (TokenWalker::failed(args_.read(walker, tokens.args, event.kind, tokens.name, args))) return false;
     }
     wrong_types_ += args.wrong_types;
     event.correlation = args.correlation;

@@ -135,6 +135,8 @@ class Writer {
     known("Fwd thread id", op.forward_thread);
     list_text("Input Dims", op.input_dims);
     list_text("Input type", op.input_types);
+    list_text("Concrete Inputs", op.input_values);
+    list_text("Input Strides", op.input_strides);
     if (kind != EventKind::python_frame) return;
     known("Python id", op.python_id);
     if (op.python_id >= 0 && op.python_parent < 0) {

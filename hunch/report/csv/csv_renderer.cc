@@ -160,7 +160,7 @@ std::string render(const RanksReport& report, const Style&) {
 // A row for each reason of each backend; `problem` counts from 1.
 std::string render(const WhyReport& report, const Style&) {
   Sheet sheet({"problem", "dispatcher", "takes", "settled", "backend", "order", "usable", "stand", "reason",
-               "change", "took", "problem_text", "kernel"});
+               "change", "took", "problem_text", "kernel", "gradients", "not_told"});
   int64_t number = 0;
   for (const WhyProblem& problem : report.problems) {
     ++number;
@@ -169,7 +169,8 @@ std::string render(const WhyReport& report, const Style&) {
         for (const WhyReason& reason : backend.reasons)
           sheet << number << dispatcher.name << dispatcher.takes << dispatcher.settled << backend.name
                 << backend.order << backend.usable << reason.stand << reason.text << reason.change
-                << problem.took << problem.text << backend.kernel;
+                << problem.took << problem.text << backend.kernel << problem.gradients
+                << base::join(problem.not_told, "; ");
   }
   return sheet.take();
 }

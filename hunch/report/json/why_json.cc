@@ -91,6 +91,10 @@ std::string render_why(const WhyReport& report) {
       writer.field("calls", static_cast<int64_t>(problem.events.size()));
       told(writer, "took", problem.took);
       told(writer, "agrees", problem.agrees);
+      strings(writer, "explanations", problem.explanations);
+      told(writer, "gradients", problem.gradients);
+      told(writer, "gradients_because", problem.gradients_because);
+      strings(writer, "not_told", problem.not_told);
       integers(writer, "events", problem.events);
       problem_field(writer, problem);
       dispatchers(writer, problem, false);

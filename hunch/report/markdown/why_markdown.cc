@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "hunch/base/strings.h"
 #include "hunch/report/markdown/markdown_table.h"
 
 namespace hunch::report::markdown {
@@ -16,6 +17,13 @@ std::string why(const WhyReport& report) {
     if (!problem.call.empty())
       out += fmt::format("\n{}{}\n", escaped(problem.call),
                          problem.took.empty() ? "" : fmt::format(", took **{}**", escaped(problem.took)));
+    if (!problem.explanations.empty())
+      out += fmt::format("\nperhaps {}\n", escaped(base::join(problem.explanations, "; or ")));
+    if (!problem.gradients.empty())
+      out +=
+          fmt::format("\ngradients {}: {}\n", escaped(problem.gradients), escaped(problem.gradients_because));
+    for (const std::string& clause : problem.not_told)
+      out += fmt::format("\nnot told: {}\n", escaped(clause));
     for (const WhyDispatcher& dispatcher : problem.dispatchers) {
       std::string where;
       for (const auto& [key, value] : dispatcher.where)

@@ -63,6 +63,13 @@ std::string render(const WhyReport& report, const Style& style) {
       labelled(out, style, 2, "took", kLabel,
                problem.took + (problem.agrees == "no" ? ", which is another" : ""),
                problem.agrees == "no" ? Ink::bad : Ink::plain);
+    if (!problem.explanations.empty())
+      labelled(out, style, 2, "perhaps", kLabel, base::join(problem.explanations, "; or "));
+    if (!problem.gradients.empty())
+      labelled(out, style, 2, "gradients", kLabel,
+               fmt::format("{}: {}", problem.gradients, problem.gradients_because));
+    for (const std::string& clause : problem.not_told)
+      labelled(out, style, 2, "not told", kLabel, clause, Ink::warn);
     for (const WhyDispatcher& dispatcher : problem.dispatchers) dispatcher_block(out, style, dispatcher);
   }
   return out;

@@ -165,6 +165,16 @@ TEST(Events, OpArgs) {
   EXPECT_EQ(trace.op_detail(1), nullptr);
 }
 
+TEST(Events, ValuesAndStridesAreKeptOfAttentionAlone) {
+  const char* args = R"({"Concrete Inputs": ["", "0.", "True"], "Input Strides": [[64, 1], []]})";
+  const auto trace = read(with(event("cpu_op", "aten::scaled_dot_product_attention", args) + "," +
+                               event("cpu_op", "aten::bmm", args)));
+  ASSERT_NE(trace.op_detail(0), nullptr);
+  EXPECT_EQ(trace.strings.view(trace.op_detail(0)->input_values), R"(["","0.","True"])");
+  EXPECT_EQ(trace.strings.view(trace.op_detail(0)->input_strides), "[[64,1],[]]");
+  EXPECT_EQ(trace.op_detail(1), nullptr);
+}
+
 TEST(Events, AQuotedListOfDimsIsItsText) {
   const auto trace = read(with(event("cpu_op", "o", R"({"Input Dims": "[[8, 16]]"})")));
   ASSERT_NE(trace.op_detail(0), nullptr);

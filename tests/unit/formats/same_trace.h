@@ -52,6 +52,8 @@ inline void expect_same_row(const trace::Trace& a, const trace::Trace& b, trace:
   if (op_a == nullptr) return;
   EXPECT_EQ(text_of(a, op_a->input_dims), text_of(b, op_b->input_dims));
   EXPECT_EQ(text_of(a, op_a->input_types), text_of(b, op_b->input_types));
+  EXPECT_EQ(text_of(a, op_a->input_values), text_of(b, op_b->input_values));
+  EXPECT_EQ(text_of(a, op_a->input_strides), text_of(b, op_b->input_strides));
   EXPECT_EQ(op_a->sequence_number, op_b->sequence_number);
   EXPECT_EQ(op_a->forward_thread, op_b->forward_thread);
   EXPECT_EQ(op_a->python_id, op_b->python_id);

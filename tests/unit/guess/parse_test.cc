@@ -126,6 +126,67 @@ TEST(ParseWords, SaysWhatIsWrongAndWhere) {
   EXPECT_FALSE(parse_guess_words("kernels=-1"));
 }
 
+TEST(ParseWords, RefusesWhatCouldOnlyEverMissOrHold) {
+  struct Case {
+    const char* words;
+    uint64_t byte;
+    const char* message;
+    const char* remedy;
+  };
+  const Case cases[] = {
+      {"kernels=1 backend!", 10, "'backend!' is not metric=value", "backend=flash"},
+      {"occupancy", 0, "'occupancy' is not metric=value", "occupancy='>= 10 %'"},
+      {"kernels=1 backend!=flash", 17, "there is no relation '!='", "<="},
+      {"backend<flash", 0, "has a relation", "flash"},
+      {"backend=>flash", 0, "has a relation", "flash"},
+      {"backend=!flash", 0, "has a relation", "flash"},
+      {"memcpy=0 backend=flsh", 9, "'flsh' is no backend", "did you mean 'flash'"},
+      {"backend=flash!", 0, "'flash!' is no backend", "did you mean 'flash'"},
+      {"backend=flash+", 0, "'' is no backend", ""},
+      {"backend=torch.flash", 0, "'torch.flash' is no backend", ""},
+      {"dtype=bfloat16", 0, "'bfloat16' is written bf16 here", "dtype=bf16"},
+      {"dtype=bf16!", 0, "'bf16!' is no type", "bf16"},
+      {"sequence=>matmul", 0, "has a relation", "matmul"},
+      {"backend=flash ms", 14, "'ms' is not metric=value", ""},
+      {"occupancy=nan", 0, "is not a value", ">= 10 %"},
+      {"occupancy<inf", 0, "is not a value", ">= 10 %"},
+      {"peak_memory<inf", 0, "is not a value", "MiB"},
+      {"device_time<nan", 0, "is not a time", "2 ms"},
+      {"device_time<99999999999999999999s", 0, "is not a time", "2 ms"},
+      {"kernels=-5..5", 0, "is negative", "1..3"},
+      {"occupancy='> 500 %'", 0, "is above 100 %", "10 %"},
+      {"kernels=5 range=fwd", 10, "stands behind all metrics", "before"},
+      {"range= kernels=5", 0, "names no range", "range='name'"},
+      {"range<x kernels=5", 0, "names no range", "range='name'"},
+      {"range==x kernels=5", 0, "names no range", "range='name'"},
+  };
+  for (const Case& c : cases) {
+    const auto guess = parse_guess_words(c.words);
+    ASSERT_FALSE(guess) << c.words;
+    EXPECT_EQ(guess.error().byte, c.byte) << c.words;
+    EXPECT_NE(guess.error().message.find(c.message), std::string::npos) << guess.error().message;
+    EXPECT_NE(guess.error().remedy.find(c.remedy), std::string::npos) << guess.error().remedy;
+  }
+}
+
+TEST(ParseWords, TwoEqualSignsAreOneAndOrderDoesNotMatter) {
+  const auto guess = parse_guess_words("backend==math+flash tensor_cores==true sequence==matmul,softmax");
+  ASSERT_TRUE(guess) << base::describe(guess.error());
+  EXPECT_EQ(parse_operand(ValueKind::text, guess->expectations[0].expected)->text, "flash+math");
+  EXPECT_EQ(parse_operand(ValueKind::flag, guess->expectations[1].expected)->text, "true");
+  EXPECT_EQ(parse_operand(ValueKind::sequence, guess->expectations[2].expected)->elements.size(), 2u);
+}
+
+TEST(ParseToml, ValuesOfAnotherKindAreRefused) {
+  for (const char* line : {"backend = [\"flash\", \"math\"]", "backend = 5", "dtype = true",
+                           "kernels = [\"5\"]", "occupancy = nan", "occupancy = inf", "backend = \"flsh\""}) {
+    const auto guess = parse_guess_toml(std::string("[forward]\n") + line + "\n", "guess.toml");
+    ASSERT_FALSE(guess) << line;
+    EXPECT_EQ(guess.error().byte, 10u) << line;
+    EXPECT_FALSE(guess.error().remedy.empty()) << line;
+  }
+}
+
 TEST(Operand, JudgesEachRelationAtItsEdge) {
   struct Case {
     ValueKind kind;
