@@ -26,7 +26,9 @@ struct ApiCall {
   base::Ns start = 0;
   base::Ns end = 0;
   uint32_t correlation = 0;
-  int32_t result = 0;  // 0: success
+  int32_t result = 0;          // 0: success
+  int32_t driver_blocks = -1;  // launches: by the driver's occupancy calculator; -1: not asked
+  uint64_t external = 0;       // the id that a span had pushed when the call began; 0: none
 };
 
 struct TracedWork {
@@ -49,13 +51,6 @@ struct TracedWork {
   std::array<uint32_t, 3> block = {0, 0, 0};
   std::array<uint32_t, 3> cluster = {0, 0, 0};  // 0: launched without clusters
   bool shared_optin = false;                    // the function asked for more than the default limit
-  int32_t driver_blocks = -1;                   // by the driver's occupancy calculator; -1: not asked
-};
-
-// The id that a span pushed, found on a call inside it.
-struct ExternalLink {
-  uint32_t correlation = 0;
-  uint64_t external = 0;
 };
 
 // A host's wait for a stream, an event or the whole context.
@@ -80,7 +75,6 @@ struct DeviceActivity {
   trace::StringPool names;
   std::vector<ApiCall> calls;
   std::vector<TracedWork> work;
-  std::vector<ExternalLink> externals;
   std::vector<Synchronization> synchronizations;
   std::vector<Overhead> overheads;
   uint64_t lost = 0;                            // records that the tracer had no room for

@@ -29,7 +29,6 @@ class Joiner {
   JoinedActivity join() {
     move_own_correlations();
     find_ops();
-    for (const ExternalLink& link : activity_.externals) externals_[link.correlation] = link.external;
     keep_outermost_calls();
     place_calls();
     place_work();
@@ -67,10 +66,12 @@ class Joiner {
   void keep_outermost_calls() {
     std::vector<const ApiCall*> calls;
     for (const ApiCall& call : activity_.calls) {
-      if (call.start < parts_.started)
+      if (call.start < parts_.started) {
         earlier_.insert(call.correlation);
-      else
-        calls.push_back(&call);
+        continue;
+      }
+      calls.push_back(&call);
+      if (call.driver_blocks >= 0) blocks_[call.correlation] = call.driver_blocks;
     }
     std::stable_sort(calls.begin(), calls.end(), [](const ApiCall* a, const ApiCall* b) {
       return std::tuple(a->tid, a->start, -a->end, a->driver) <
@@ -137,9 +138,8 @@ class Joiner {
       const HostKind kind = thread.host[span].kind;
       (kind == HostKind::op ? event.op : event.range) = span;
     }
-    const auto external = externals_.find(call.correlation);
-    if (external != externals_.end()) {
-      const auto op = op_of_external_.find(external->second);
+    if (call.external != 0) {
+      const auto op = op_of_external_.find(call.external);
       if (op != op_of_external_.end() && parts_.buffers[op->second.buffer].get() == &thread)
         event.op = op->second.event;
     }
@@ -185,7 +185,9 @@ class Joiner {
       event.start = from.start;
       event.end = from.end;
       event.device = from.device;
-      event.driver_blocks = from.driver_blocks;
+      const auto blocks = blocks_.find(from.correlation);
+      if (blocks != blocks_.end() && from.kind == base::WorkKind::kernel && from.graph_node_id < 0)
+        event.driver_blocks = blocks->second;
       event.graph_id = from.graph_id;
       event.graph_node_id = from.graph_node_id;
       joined_.work.push_back(event);
@@ -216,7 +218,7 @@ class Joiner {
   JoinedActivity joined_;
   std::unordered_map<int64_t, uint32_t> buffer_of_tid_;
   std::unordered_map<uint64_t, Place> op_of_external_;
-  std::unordered_map<uint32_t, uint64_t> externals_;   // by correlation
+  std::unordered_map<uint32_t, int32_t> blocks_;       // by correlation of the launch
   std::unordered_set<uint32_t> earlier_;               // correlations of calls before the recording
   std::unordered_map<uint32_t, uint32_t> stands_for_;  // inner call's correlation -> outer's
   std::vector<const ApiCall*> kept_;                   // by thread and start

@@ -1,9 +1,9 @@
 // What CUPTI's callbacks fill: the process's one collector of activity records.
 //
-// In:  buffers of records, on whatever thread CUPTI hands them back. Out: a DeviceActivity by take().
-// Holds: it lives as long as the process, because CUPTI may call back at any time; buffers are zeroed and
-// used again; a record is parsed once, when its buffer comes back, and dropped there while nothing is
-// collected.
+// In:  buffers of records, on whatever thread CUPTI hands them back, and the log of calls. Out: a
+// DeviceActivity by take(). Holds: it lives as long as the process, because CUPTI may call back at any time;
+// buffers are zeroed and used again; a record is parsed once, when its buffer comes back, and dropped there
+// while nothing is collected.
 #pragma once
 
 #include <cstddef>
@@ -11,9 +11,8 @@
 #include <mutex>
 #include <vector>
 
-#include "hunch/record/cupti/api_calls.h"
+#include "hunch/record/cupti/call_log.h"
 #include "hunch/record/cupti/library.h"
-#include "hunch/record/cupti/occupancy.h"
 #include "hunch/record/cupti/records.h"
 #include "hunch/record/device_tracer.h"
 
@@ -28,13 +27,13 @@ class Collector {
   base::Status subscribe();
   void unsubscribe();
 
-  // Finds out how this CUPTI can be made to record the calls that are kept: some versions take an order for
-  // single calls and then record none. Makes calls of its own. Error: environment, where no way works.
-  base::Status settle();
   base::Status enable();
   void disable();
-  DeviceActivity take();  // after CUPTI's flush
+  // What was recorded since the last take. `whole` also takes records of work that is not known to be done;
+  // to be asked for when the device is idle.
+  DeviceActivity take(bool whole);
 
+  CallLog& calls() { return calls_; }
   const Library& library() const { return library_; }
 
  private:
@@ -44,9 +43,6 @@ class Collector {
   static void CUPTIAPI called(void* self, CUpti_CallbackDomain domain, CUpti_CallbackId id, const void* data);
   static uint64_t CUPTIAPI timestamp();
 
-  // Calls that are not kept cost time as well where they are recorded, so the first way that works is taken.
-  enum class Way { all_less_others, all };
-
   struct Filled {
     uint8_t* buffer;
     std::size_t valid;
@@ -55,17 +51,12 @@ class Collector {
   uint8_t* buffer();
   std::vector<Filled> filled();  // those put aside since the last call
   void recycle(const Filled& filled);
-  base::Status enable_calls(bool driver);
-  void disable_calls(bool driver);
-  base::Result<bool> records_calls();
   base::Status enable_callbacks(bool on);
 
   const Library& library_;
-  const ApiCalls calls_;
-  DriverOccupancy occupancy_;
+  CallLog calls_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   bool collecting_ = false;
-  Way way_ = Way::all_less_others;
 
   RecordReader reader_;
 

@@ -11,17 +11,15 @@
 
 #include "hunch/base/result.h"
 
-#define HUNCH_CUPTI_REQUIRED(with)                                                                          \
-  with(cuptiGetVersion) with(cuptiGetResultString) with(cuptiSubscribe) with(cuptiUnsubscribe)              \
-      with(cuptiEnableCallback) with(cuptiGetCallbackName) with(cuptiActivityEnable)                        \
-          with(cuptiActivityDisable) with(cuptiActivityFlushAll) with(cuptiActivityGetNextRecord)           \
-              with(cuptiActivityGetNumDroppedRecords) with(cuptiActivityRegisterCallbacks)                  \
-                  with(cuptiActivityRegisterTimestampCallback) with(cuptiActivityPushExternalCorrelationId) \
-                      with(cuptiActivityPopExternalCorrelationId) with(cuptiActivitySetAttribute)           \
-                          with(cuptiSetThreadIdType)
+#define HUNCH_CUPTI_REQUIRED(with)                                                                \
+  with(cuptiGetVersion) with(cuptiGetResultString) with(cuptiSubscribe) with(cuptiUnsubscribe)    \
+      with(cuptiEnableCallback) with(cuptiGetCallbackName) with(cuptiActivityEnable)              \
+          with(cuptiActivityDisable) with(cuptiActivityFlushAll) with(cuptiActivityGetNextRecord) \
+              with(cuptiActivityGetNumDroppedRecords) with(cuptiActivityRegisterCallbacks)        \
+                  with(cuptiActivityRegisterTimestampCallback) with(cuptiActivitySetAttribute)    \
+                      with(cuptiSetThreadIdType)
 
-#define HUNCH_CUPTI_OPTIONAL(with) \
-  with(cuptiGetErrorMessage) with(cuptiActivityEnableDriverApi) with(cuptiActivityEnableRuntimeApi)
+#define HUNCH_CUPTI_OPTIONAL(with) with(cuptiGetErrorMessage)
 
 namespace hunch::record::cupti {
 

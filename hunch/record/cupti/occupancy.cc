@@ -1,7 +1,7 @@
-// A log and a cache a thread, so that launching threads do not meet. See occupancy.h.
+// A cache a thread, so that launching threads do not meet. See occupancy.h.
 #include "hunch/record/cupti/occupancy.h"
 
-#include <utility>
+#include <unordered_map>
 
 #include "hunch/base/shared_library.h"
 
@@ -52,13 +52,6 @@ Launched launched(CUpti_CallbackId id, const void* parameters) {
 
 }  // namespace
 
-struct DriverOccupancy::ThreadLog {
-  std::mutex mutex;  // guards launches; the launching thread alone touches the rest
-  std::vector<Launch> launches;
-  uint64_t generation = 0;
-  std::unordered_map<Key, int32_t, KeyHash> known;
-};
-
 DriverOccupancy::DriverOccupancy() {
   const auto driver = base::SharedLibrary::open({"libcuda.so.1"});
   if (driver) calculator_ = driver->function<Calculator>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
@@ -74,48 +67,30 @@ const std::vector<CUpti_CallbackId>& DriverOccupancy::launches() {
   return ids;
 }
 
-DriverOccupancy::ThreadLog& DriverOccupancy::log_of_thread() {
-  // One tracer a process, which is never destroyed: so one log a thread.
-  thread_local const std::shared_ptr<ThreadLog> log = [this] {
-    auto made = std::make_shared<ThreadLog>();
-    const std::lock_guard lock(mutex_);
-    logs_.push_back(made);
-    return made;
-  }();
-  return *log;
-}
-
-void DriverOccupancy::launch(CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  if (calculator_ == nullptr || call.functionParams == nullptr) return;
+int32_t DriverOccupancy::blocks(CUpti_CallbackId id, const CUpti_CallbackData& call) {
+  if (calculator_ == nullptr || call.functionParams == nullptr) return -1;
   const Launched what = launched(id, call.functionParams);
-  if (what.function == nullptr || what.block == 0) return;
-  ThreadLog& log = log_of_thread();
+  if (what.function == nullptr || what.block == 0) return -1;
+  // One tracer a process: so one cache a thread.
+  struct Cache {
+    uint64_t generation = 0;
+    std::unordered_map<Key, int32_t, KeyHash> known;
+  };
+  thread_local Cache cache;
   const uint64_t generation = generation_.load(std::memory_order_relaxed);
-  if (log.generation != generation) {
-    log.known.clear();
-    log.generation = generation;
+  if (cache.generation != generation) {
+    cache.known.clear();
+    cache.generation = generation;
   }
-  const auto [entry, added] = log.known.try_emplace({what.function, what.block, what.dynamic_shared}, -1);
+  const auto [entry, added] = cache.known.try_emplace({what.function, what.block, what.dynamic_shared}, -1);
   if (added) entry->second = ask(what.function, static_cast<int>(what.block), what.dynamic_shared);
-  const std::lock_guard lock(log.mutex);
-  log.launches.push_back({call.correlationId, entry->second});
+  return entry->second;
 }
 
 int32_t DriverOccupancy::ask(CUfunction function, int block, std::size_t dynamic_shared) const {
   int blocks = -1;
   if (calculator_(&blocks, function, block, dynamic_shared) != CUDA_SUCCESS) return -1;
   return blocks;
-}
-
-std::unordered_map<uint32_t, int32_t> DriverOccupancy::take() {
-  std::unordered_map<uint32_t, int32_t> taken;
-  const std::lock_guard lock(mutex_);
-  for (const auto& log : logs_) {
-    const std::lock_guard lock_log(log->mutex);
-    for (const Launch& launch : log->launches) taken[launch.correlation] = launch.blocks;
-    log->launches.clear();
-  }
-  return taken;
 }
 
 }  // namespace hunch::record::cupti

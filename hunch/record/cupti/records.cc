@@ -150,19 +150,10 @@ void RecordReader::read(const CUpti_Activity* record, DeviceActivity& activity) 
       return keep(copy_of(as<CUpti_ActivityMemcpyPtoP4>(record), activity), activity);
     case CUPTI_ACTIVITY_KIND_MEMSET:
       return memset(record, activity);
-    case CUPTI_ACTIVITY_KIND_RUNTIME:
-      return api_call(record, false, activity);
-    case CUPTI_ACTIVITY_KIND_DRIVER:
-      return api_call(record, true, activity);
     case CUPTI_ACTIVITY_KIND_SYNCHRONIZATION:
       return synchronization(record, activity);
     case CUPTI_ACTIVITY_KIND_OVERHEAD:
       return overhead(record, activity);
-    case CUPTI_ACTIVITY_KIND_EXTERNAL_CORRELATION: {
-      const auto& link = as<CUpti_ActivityExternalCorrelation>(record);
-      activity.externals.push_back({link.correlationId, link.externalId});
-      return;
-    }
     default:
       return;
   }
@@ -196,21 +187,6 @@ void RecordReader::memset(const CUpti_Activity* record, DeviceActivity& activity
   work.name = activity.names.intern("Memset (" + std::string(place_name(from.memoryKind)) + ")");
   work.bytes = static_cast<int64_t>(from.bytes);
   keep(work, activity);
-}
-
-void RecordReader::api_call(const CUpti_Activity* record, bool driver, DeviceActivity& activity) {
-  const auto& from = as<CUpti_ActivityAPI>(record);
-  const std::string_view name = calls_.name(driver, from.cbid);
-  if (name.empty() || from.start == 0 || from.end < from.start) return;
-  ApiCall call;
-  call.driver = driver;
-  call.name = activity.names.intern(name);
-  call.tid = from.threadId;
-  call.start = static_cast<base::Ns>(from.start);
-  call.end = static_cast<base::Ns>(from.end);
-  call.correlation = from.correlationId;
-  call.result = static_cast<int32_t>(from.returnValue);
-  activity.calls.push_back(call);
 }
 
 void RecordReader::synchronization(const CUpti_Activity* record, DeviceActivity& activity) {

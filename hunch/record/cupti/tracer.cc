@@ -13,8 +13,6 @@ namespace {
 
 std::atomic<bool> g_open{false};
 
-constexpr CUpti_ExternalCorrelationKind kOps = CUPTI_EXTERNAL_CORRELATION_KIND_CUSTOM0;
-
 class Tracer final : public DeviceTracer {
  public:
   explicit Tracer(Collector& collector) : collector_(collector), library_(collector.library()) {}
@@ -32,7 +30,7 @@ class Tracer final : public DeviceTracer {
     return {};
   }
   DeviceActivity take() override {
-    DeviceActivity activity = collector_.take();
+    DeviceActivity activity = collector_.take(true);
     int version = 0;
     if (cudaDriverGetVersion(&version) == cudaSuccess)
       activity.metadata["cuda_driver_version"] = std::to_string(version);
@@ -45,8 +43,8 @@ class Tracer final : public DeviceTracer {
     if (started_) collector_.disable();
     started_ = false;
   }
-  void push(uint64_t external) override { library_.cuptiActivityPushExternalCorrelationId(kOps, external); }
-  void pop() override { library_.cuptiActivityPopExternalCorrelationId(kOps, nullptr); }
+  void push(uint64_t external) override { collector_.calls().push(external); }
+  void pop() override { collector_.calls().pop(); }
 
  private:
   Collector& collector_;
@@ -74,7 +72,8 @@ base::Result<std::unique_ptr<DeviceTracer>> open_tracer() {
   }
   auto tracer = std::make_unique<Tracer>(collector);
   // Whether kinds of activity may be recorded shows only when they are asked for.
-  HUNCH_RETURN_IF_ERROR(collector.settle());
+  HUNCH_RETURN_IF_ERROR(collector.enable());
+  collector.disable();
   return tracer;
 }
 

@@ -52,7 +52,8 @@ class FakeTracer final : public DeviceTracer {
     made.name = activity.names.intern(name);
     made.tid = gettid();
     made.correlation = correlation;
-    if (!pushed_.empty() && tells_externals) activity.externals.push_back({correlation, pushed_.back()});
+    if (name.find("LaunchKernel") != std::string_view::npos) made.driver_blocks = 3;
+    if (!pushed_.empty() && tells_externals) made.external = pushed_.back();
     made.start = base::now_ns();
     if (inside) inside();
     made.end = base::now_ns();
@@ -79,7 +80,6 @@ class FakeTracer final : public DeviceTracer {
     done.dynamic_shared_bytes = 65536;
     done.grid = {132, 2, 1};
     done.block = {128, 1, 1};
-    done.driver_blocks = 3;
     return done;
   }
 
@@ -345,7 +345,7 @@ TEST_F(Traced, StreamsThreadsAndDevicesHaveTheirTracks) {
     tracer.kernel(tracer.call("cudaLaunchKernel"), "elsewhere", 7).device = 1;
     std::thread([&] { tracer.kernel(tracer.call("cudaLaunchKernel"), "of another thread", 7); }).join();
   }
-  tracer.activity.externals.pop_back();  // the other thread has no span open
+  tracer.activity.calls.back().external = 0;  // the other thread has no span open
   const Trace trace = recorder.finish();
   const auto track = [&](std::string_view name) {
     return trace.tracks[trace.track[one(trace, EventKind::kernel, name)]];
@@ -376,7 +376,6 @@ TEST_F(Traced, AGraphsKernelsShareItsLaunch) {
       TracedWork& kernel = tracer.kernel(launch, "node");
       kernel.graph_id = 5;
       kernel.graph_node_id = node;
-      kernel.driver_blocks = -1;
     }
   }
   const Trace trace = recorder.finish();
@@ -387,6 +386,7 @@ TEST_F(Traced, AGraphsKernelsShareItsLaunch) {
     EXPECT_EQ(trace.correlation[kernel], trace.correlation[launch]);
     EXPECT_EQ(trace.device_detail(kernel)->graph_id, 5);
     nodes.insert(trace.device_detail(kernel)->graph_node_id);
+    EXPECT_EQ(trace.device_detail(kernel)->driver_blocks, -1);
   }
   EXPECT_THAT(nodes, ElementsAre(1, 2, 3));
 }
