@@ -11,8 +11,10 @@ Ns steady_ns() {
       .count();
 }
 
+}  // namespace
+
 // Computed once: a later step of the wall clock must not move a recording's events against each other.
-Ns epoch_shift() {
+Ns clock_shift() {
   static const Ns shift = std::chrono::duration_cast<std::chrono::nanoseconds>(
                               std::chrono::system_clock::now().time_since_epoch())
                               .count() -
@@ -20,8 +22,6 @@ Ns epoch_shift() {
   return shift;
 }
 
-}  // namespace
-
-Ns now_ns() { return epoch_shift() + steady_ns(); }
+Ns now_ns() { return clock_shift() + steady_ns(); }
 
 }  // namespace hunch::base

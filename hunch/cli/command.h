@@ -48,6 +48,7 @@ struct Command {
   std::string_view details;   // paragraphs after the options; may be empty
   std::vector<std::span<const Option>> options;
   base::Result<int> (*execute)(const Arguments& arguments);
+  bool takes_command = false;  // the words from the first that is no option are a command's, options too
 };
 
 }  // namespace hunch::cli

@@ -38,9 +38,9 @@ base::Result<int> dispatch(const std::vector<std::string>& words) {
 }  // namespace
 
 std::span<const Command* const> commands() {
-  static const std::array<const Command*, 8> kCommands = {
-      &run_command(),  &explain_command(), &check_command(), &diff_command(),
-      &why_command(), &name_command(), &doctor_command(),  &help_command()};
+  static const std::array<const Command*, 9> kCommands = {
+      &run_command(), &explain_command(), &check_command(),  &diff_command(), &record_command(),
+      &why_command(), &name_command(),    &doctor_command(), &help_command()};
   return kCommands;
 }
 

@@ -41,11 +41,28 @@ base::Error unknown_option(const Command& command, const std::vector<Option>& op
                close.empty() ? std::string() : base::did_you_mean(name, names));
 }
 
+// Where the words of a command begin that the verb runs: at "--" or at the first word that is no option of
+// the verb nor an option's value.
+std::vector<std::string>::const_iterator find_command_words(const std::vector<Option>& options,
+                                                            const std::vector<std::string>& words) {
+  auto word = words.begin();
+  for (; word != words.end() && *word != "--" && looks_like_option(*word); ++word) {
+    for (const Option& option : options)
+      if (!option.placeholder.empty() && (*word == option.name || *word == option.letter) &&
+          word + 1 != words.end()) {
+        ++word;
+        break;
+      }
+  }
+  return word;
+}
+
 }  // namespace
 
 base::Result<Arguments> parse_options(const Command& command, const std::vector<std::string>& words) {
   const std::vector<Option> options = all_options(command);
-  const auto rest = std::find(words.begin(), words.end(), "--");
+  const auto rest = command.takes_command ? find_command_words(options, words)
+                                          : std::find(words.begin(), words.end(), "--");
   std::vector<std::string> before(words.begin(), rest);
 
   CLI::App app;
@@ -80,7 +97,8 @@ base::Result<Arguments> parse_options(const Command& command, const std::vector<
     if (looks_like_option(word)) return base::fail(unknown_option(command, options, word));
     arguments.positionals.push_back(word);
   }
-  if (rest != words.end()) arguments.positionals.insert(arguments.positionals.end(), rest + 1, words.end());
+  if (rest != words.end())
+    arguments.positionals.insert(arguments.positionals.end(), *rest == "--" ? rest + 1 : rest, words.end());
   for (const auto& [option, parsed] : known) {
     if (parsed->count() == 0) continue;
     const std::vector<std::string> results = parsed->results();

@@ -52,17 +52,6 @@ bool is_special(const std::string& path) {
   return ::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode) && !S_ISDIR(info.st_mode);
 }
 
-base::Status check_output(const std::string& path) {
-  if (path == "-" || is_special(path)) return {};
-  struct stat info {};
-  if (path.empty()) return base::fail(base::ErrorCode::usage, "--output: the file's name is empty");
-  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
-    return base::fail(output_error(path, "cannot write: is a folder", 0));
-  if (::access(folder_of(path).c_str(), W_OK) != 0)
-    return base::fail(output_error(path, "cannot write", errno));
-  return {};
-}
-
 base::Status write_in_place(std::string_view text, const std::string& path) {
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return base::fail(output_error(path, "cannot open", errno));
@@ -103,6 +92,17 @@ base::Status write_and_rename(std::string_view text, const std::string& path) {
 }
 
 }  // namespace
+
+base::Status check_output(const std::string& path) {
+  if (path == "-" || is_special(path)) return {};
+  struct stat info {};
+  if (path.empty()) return base::fail(base::ErrorCode::usage, "--output: the file's name is empty");
+  if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
+    return base::fail(output_error(path, "cannot write: is a folder", 0));
+  if (::access(folder_of(path).c_str(), W_OK) != 0)
+    return base::fail(output_error(path, "cannot write", errno));
+  return {};
+}
 
 base::Status write_text(std::string_view text, const std::string& path) {
   if (path == "-") {

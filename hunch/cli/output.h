@@ -31,6 +31,9 @@ class Presentation {
   std::string output_ = "-";
 };
 
+// Whether something can be written to `path`, before the work for it is done. Errors: usage, io.
+base::Status check_output(const std::string& path);
+
 // `path` "-" is standard output. Errors: io.
 base::Status write_text(std::string_view text, const std::string& path);
 

@@ -9,6 +9,7 @@ const Command& run_command();
 const Command& explain_command();
 const Command& check_command();
 const Command& diff_command();
+const Command& record_command();
 const Command& why_command();
 const Command& name_command();
 const Command& doctor_command();

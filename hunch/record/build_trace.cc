@@ -80,6 +80,11 @@ class TraceMaker {
  public:
   explicit TraceMaker(RecordingParts parts) : parts_(std::move(parts)) {
     if (!parts_.devices.empty()) device_id_ = parts_.devices.front().id;
+    if (parts_.pid == 0) {
+      parts_.pid = getpid();
+      parts_.process = program_invocation_short_name;
+    }
+    pid_ = std::to_string(parts_.pid);
   }
 
   trace::Trace make() {
@@ -190,7 +195,7 @@ class TraceMaker {
     std::string name = "thread " + std::to_string(buffer.tid);
     if (!buffer.name.empty()) name += " (" + buffer.name + ")";
     builder_.name_track(track, name);
-    builder_.trace().tracks[track].process = program_invocation_short_name;
+    builder_.trace().tracks[track].process = parts_.process;
     return track;
   }
 
@@ -233,6 +238,10 @@ class TraceMaker {
       }
       if (!from.types.empty()) {
         detail.input_types = builder_.intern(from.types);
+        row.op = &detail;
+      }
+      if (from.sequence >= 0) {
+        detail.sequence_number = from.sequence;
         row.op = &detail;
       }
       add(row);
@@ -336,7 +345,7 @@ class TraceMaker {
           overhead.tid < 0 ? "overhead" : "overhead of thread " + std::to_string(overhead.tid);
       row.track = builder_.track(pid_, of);
       builder_.name_track(row.track, of);
-      builder_.trace().tracks[row.track].process = program_invocation_short_name;
+      builder_.trace().tracks[row.track].process = parts_.process;
       row.start = overhead.start;
       row.duration = overhead.end - overhead.start;
     }
@@ -376,7 +385,7 @@ class TraceMaker {
 
   RecordingParts parts_;
   int32_t device_id_ = 0;
-  std::string pid_ = std::to_string(getpid());
+  std::string pid_;
   trace::TraceBuilder builder_;
   std::vector<DeviceEvent> traced_work_;             // of a device's tracer
   std::vector<HostRef> host_;                        // by start

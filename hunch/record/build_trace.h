@@ -24,6 +24,8 @@ struct RecordingParts {
   std::vector<trace::DeviceProperties> devices;  // device work is of the first one, or of device 0
   std::map<std::string, std::string> metadata;
   std::vector<std::string> warnings;
+  int64_t pid = 0;      // 0: this process, whose name is then the system's
+  std::string process;  // of the program
   // With a device's tracer: what it saw, and when the recording began. Calls before that are left out, with
   // their work.
   std::optional<DeviceActivity> activity;

@@ -84,6 +84,7 @@ struct HostEvent {
   std::string_view dims;
   std::string_view types;     // ops of libraries that tell their inputs' types
   uint64_t correlation = 0;   // calls
+  int64_t sequence = -1;      // ops of autograd, where they tell it
   uint64_t external = 0;      // ops under a device's tracer: the id that its calls carry
   uint32_t op = kNoEvent;     // innermost op that encloses this event, itself included; an index here
   uint32_t range = kNoEvent;  // likewise the innermost annotation or step

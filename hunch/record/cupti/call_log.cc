@@ -105,7 +105,7 @@ CallLog::ThreadLog& CallLog::log_of_thread() {
 }
 
 void CallLog::called(bool driver, CUpti_CallbackId id, const CUpti_CallbackData& call) {
-  if (!kept(driver, id).logged) return;
+  if (!kept(driver, id).logged || silent_.load(std::memory_order_relaxed)) return;
   ThreadLog& log = log_of_thread();
   if (call.callbackSite == CUPTI_API_ENTER)
     enter(log, driver, id, call);

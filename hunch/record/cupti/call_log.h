@@ -10,6 +10,7 @@
 
 #include <cupti.h>
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <mutex>
@@ -35,6 +36,10 @@ class CallLog {
   void called(bool driver, CUpti_CallbackId id, const CUpti_CallbackData& call);
   // Functions may go away, and their handles be used again.
   void forget_functions() { occupancy_.forget(); }
+
+  // Logs nothing from now on: for a process that ends, and for the child of a fork, where another thread of
+  // the parent may have held a lock.
+  void silence() { silent_.store(true, std::memory_order_relaxed); }
 
   void push(uint64_t external);
   void pop();
@@ -62,6 +67,7 @@ class CallLog {
   const ApiCalls names_;
   std::vector<Kept> runtime_, driver_;  // by callback id
   DriverOccupancy occupancy_;
+  std::atomic<bool> silent_{false};
   const uint64_t serial_;  // of this log in the process, so that a thread knows its own
   std::mutex mutex_;       // guards logs_
   std::vector<std::unique_ptr<ThreadLog>> logs_;

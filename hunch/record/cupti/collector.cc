@@ -12,8 +12,6 @@
 namespace hunch::record::cupti {
 namespace {
 
-// Some ten thousand kernel records; large enough that a forward rarely waits for one.
-constexpr std::size_t kBufferBytes = std::size_t{2} << 20;
 constexpr std::size_t kPooledAtFirst = 8;
 constexpr std::size_t kPooledAtMost = 64;
 
@@ -23,18 +21,16 @@ constexpr std::array kKinds = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTI
 
 Collector* g_collector = nullptr;  // set before CUPTI may call back
 
-// Zeroed, and aligned for records.
-uint8_t* new_buffer() { return static_cast<uint8_t*>(std::calloc(1, kBufferBytes)); }
-
 }  // namespace
 
-Collector::Collector(const Library& library) : library_(library), calls_(library), reader_(library.version) {
+Collector::Collector(const Library& library, std::size_t buffer_bytes)
+    : library_(library), buffer_bytes_(buffer_bytes), calls_(library), reader_(library.version) {
   for (std::size_t i = 0; i < kPooledAtFirst; ++i)
-    if (uint8_t* const buffer = new_buffer()) recycle({buffer, kBufferBytes});  // touches its pages
+    if (uint8_t* const buffer = new_buffer()) recycle({buffer, buffer_bytes_});  // touches its pages
 }
 
-Collector& Collector::instance(const Library& library) {
-  static auto* const collector = new Collector(library);
+Collector& Collector::instance(const Library& library, std::size_t buffer_bytes) {
+  static auto* const collector = new Collector(library, buffer_bytes);
   g_collector = collector;
   return *collector;
 }
@@ -88,6 +84,8 @@ void Collector::disable() {
   calls_.take(dropped);
 }
 
+void Collector::disable_waits() { library_.cuptiActivityDisable(CUPTI_ACTIVITY_KIND_SYNCHRONIZATION); }
+
 base::Status Collector::enable_callbacks(bool on) {
   if (on)
     HUNCH_RETURN_IF_ERROR(calls_.enable(subscriber_));
@@ -113,6 +111,8 @@ DeviceActivity Collector::take(bool whole) {
   calls_.take(taken);
   return taken;
 }
+
+uint8_t* Collector::new_buffer() const { return static_cast<uint8_t*>(std::calloc(1, buffer_bytes_)); }
 
 uint8_t* Collector::buffer() {
   {
@@ -145,7 +145,7 @@ void Collector::recycle(const Filled& filled) {
 
 void Collector::buffer_requested(uint8_t** buffer, size_t* size, size_t* most_records) {
   *buffer = g_collector->buffer();  // null without memory: CUPTI then counts what it drops
-  *size = *buffer != nullptr ? kBufferBytes : 0;
+  *size = *buffer != nullptr ? g_collector->buffer_bytes_ : 0;
   *most_records = 0;
 }
 

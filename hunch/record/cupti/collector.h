@@ -20,8 +20,12 @@ namespace hunch::record::cupti {
 
 class Collector {
  public:
-  explicit Collector(const Library& library);
-  static Collector& instance(const Library& library);  // made by the first call
+  // Some ten thousand kernel records; large enough that a forward rarely waits for one.
+  static constexpr std::size_t kBufferBytes = std::size_t{2} << 20;
+
+  explicit Collector(const Library& library, std::size_t buffer_bytes = kBufferBytes);
+  // Made by the first call, whose size of buffers counts.
+  static Collector& instance(const Library& library, std::size_t buffer_bytes = kBufferBytes);
 
   // Takes CUPTI for this process, and gives it back. Error: environment.
   base::Status subscribe();
@@ -29,6 +33,7 @@ class Collector {
 
   base::Status enable();
   void disable();
+  void disable_waits();  // records of waits alone
   // What was recorded since the last take. `whole` also takes records of work that is not known to be done;
   // to be asked for when the device is idle.
   DeviceActivity take(bool whole);
@@ -48,12 +53,14 @@ class Collector {
     std::size_t valid;
   };
 
+  uint8_t* new_buffer() const;  // zeroed, and aligned for records
   uint8_t* buffer();
   std::vector<Filled> filled();  // those put aside since the last call
   void recycle(const Filled& filled);
   base::Status enable_callbacks(bool on);
 
   const Library& library_;
+  const std::size_t buffer_bytes_;
   CallLog calls_;
   CUpti_SubscriberHandle subscriber_ = nullptr;
   bool collecting_ = false;
