@@ -21,12 +21,14 @@ Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& names,
     }
     return handle;
   };
-  for (const std::string& name : names) {
-    if (name.find('/') == std::string::npos) {
-      // Two copies of a library of CUDA in one process know nothing of each other: PyTorch may have brought
-      // it.
+  // Two copies of a library of CUDA in one process know nothing of each other: PyTorch may have brought one,
+  // and an older version of it than the first name's.
+  for (const std::string& name : names)
+    if (name.find('/') == std::string::npos)
       if (void* const handle = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD))
         return SharedLibrary(handle, name);
+  for (const std::string& name : names) {
+    if (name.find('/') == std::string::npos) {
       for (const std::string& folder : folders) {
         const std::string path = folder + "/" + name;
         if (::access(path.c_str(), R_OK) != 0) continue;

@@ -43,9 +43,10 @@ constexpr const char* kNvtxInjection = "NVTX_INJECTION64_PATH";
 class Folder {
  public:
   static Result<Folder> make() {
-    std::error_code failed;
-    const auto place = std::filesystem::temp_directory_path(failed);
-    std::string pattern = ((failed ? std::filesystem::path("/tmp") : place) / "hunch-record-XXXXXX").string();
+    // TMPDIR as it is: what cannot be written there should be said, and not be put elsewhere.
+    const char* const given = std::getenv("TMPDIR");
+    const std::string place = given != nullptr && *given != '\0' ? given : "/tmp";
+    std::string pattern = place + "/hunch-record-XXXXXX";
     if (::mkdtemp(pattern.data()) == nullptr)
       return base::fail(base::Error{base::ErrorCode::io,
                                     fmt::format("record: cannot make a folder for what is recorded: {}",

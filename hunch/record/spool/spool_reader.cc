@@ -15,6 +15,12 @@ constexpr std::array kBlocks = {kProcessBlock,  kTextBlock,  kCallBlock,   kWork
                                 kOverheadBlock, kRangeBlock, kThreadBlock, kDeviceBlock, kMetadataBlock,
                                 kNoteBlock,     kLostBlock,  kEndBlock};
 constexpr std::size_t kHead = 8;  // of a block: letters and length
+// Beyond these lies no time since 1970 and no size: sums of a few stay numbers.
+constexpr int64_t kMostTime = int64_t{1} << 62;
+constexpr int64_t kMostShift = int64_t{1} << 61;
+constexpr int64_t kMostShared = int64_t{1} << 40;
+
+bool is_time(int64_t value) { return value > -kMostTime && value < kMostTime; }
 
 class Reader {
  public:
@@ -62,7 +68,10 @@ class Reader {
       case kProcessBlock: {
         Process process;
         process_fields(input, process);
-        if (input.ok()) spool_.process = std::move(process);
+        if (!input.ok()) return nullptr;
+        if (process.clock_shift <= -kMostShift || process.clock_shift >= kMostShift)
+          return "a clock that cannot be";
+        spool_.process = std::move(process);
         return nullptr;
       }
       case kTextBlock: {
@@ -133,8 +142,11 @@ class Reader {
     if (!input.ok()) return nullptr;
     if constexpr (requires { record.kind; }) {
       if (record.kind > base::WorkKind::memset) return "device work of no known kind";
+      if (record.static_shared_bytes > kMostShared || record.dynamic_shared_bytes > kMostShared)
+        return "a size that cannot be";
     }
     if (record.name >= names_.size()) return "a record has a name that the file does not";
+    if (!is_time(record.start) || !is_time(record.end)) return "a time that cannot be";
     record.name = names_[record.name];
     if (record.end >= record.start) to.push_back(record);
     return nullptr;
@@ -148,6 +160,7 @@ class Reader {
     if (!input.ok()) return nullptr;
     if (domain >= names_.size()) return "a record has a name that the file does not";
     if (event.what > RangeWhat::end) return "a range's event of no known kind";
+    if (!is_time(event.time)) return "a time that cannot be";
     event.domain = spool_.activity.names.view(names_[domain]);
     event.text = spool_.texts.view(spool_.texts.intern(event.text));
     spool_.ranges.push_back(event);
