@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Holds `hunch record` to PyTorch's own profiler on a GPU, and measures what both cost.
 
-usage: check_record.py HUNCH FOLDER [--quick]
+usage: check_record.py HUNCH FOLDER [--turns N] [--only-cost]
 
 HUNCH is a command that starts hunch (several words are fine). Small PyTorch programs run under `hunch record`: with
 emit_nvtx, with ranges of their own, with none, as two processes, ending by an exit status, by faults and by signals.
@@ -69,24 +69,34 @@ def median_of(times):
     return times[len(times) // 2]
 
 def measure():
-    """Host time of a launch (a tiny kernel, nothing waited for), and device time of a forward, by events."""
+    """Host time of a launch: a tiny kernel, nothing waited for, on a core that is this thread's alone. Device time of
+    a forward: by events around 20, launched while the device waits, so that no host time is in it."""
     out = {}
     x = torch.zeros(16, device="cuda")
-    for _ in range(3000): x.add_(1)
-    times = []
-    for _ in range(15):
-        torch.cuda.synchronize()
-        start = time.perf_counter_ns()
-        for _ in range(500): x.add_(1)
-        times.append((time.perf_counter_ns() - start) / 500)
-    out["host"] = median_of(times)
+    a = torch.zeros(64, 64, device="cuda", dtype=torch.bfloat16)
+    launches = {"launch": lambda: x.add_(1), "matmul": lambda: torch.mm(a, a)}
+    for launch in launches.values():
+        for _ in range(3000): launch()
+    torch.cuda.synchronize()
+    cores = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(cores)})
+    for name, launch in launches.items():
+        times = []
+        for _ in range(80):
+            torch.cuda.synchronize()
+            start = time.perf_counter_ns()
+            for _ in range(300): launch()
+            times.append((time.perf_counter_ns() - start) / 300)
+        out[name] = median_of(times)
+    os.sched_setaffinity(0, cores)
     data = inputs((8, 16, 1024, 64))
     begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
     for name, forward in FORWARDS.items():
         for _ in range(10): forward(*data)
         times = []
-        for _ in range(15):
+        for _ in range(25):
             torch.cuda.synchronize()
+            torch.cuda._sleep(20_000_000)
             begin.record()
             for _ in range(20): forward(*data)
             end.record()
@@ -340,11 +350,12 @@ def check_end(runner, rows, name, status):
         rows.append((name, str(counts(forward)), str(work_in(path)), f"status {status}"))
 
 
-def measure(runner, turns):
+def measure(runner, turns, more=()):
+    """The ways in turns, a process each; `more` are others: (name, how to run "measure" that way)."""
     ways = {"plain": lambda: runner.plain("measure"),
             "hunch record": lambda: runner.record("measured", "measure"),
             "torch.profiler, CUDA": lambda: runner.plain("measure", "cuda"),
-            "torch.profiler, both": lambda: runner.plain("measure", "both")}
+            "torch.profiler, both": lambda: runner.plain("measure", "both"), **dict(more)}
     seen = {way: [] for way in ways}
     for _ in range(turns):
         for way, run in ways.items():
@@ -352,9 +363,10 @@ def measure(runner, turns):
             lines = [line for line in done.stdout.splitlines() if line.startswith("MEASURED ")]
             if check(len(lines) == 1, f"{way}: no measurement: {done.stderr.strip()[-600:]}"):
                 seen[way].append(json.loads(lines[0][len("MEASURED "):]))
-    print("\nCost, medians of", turns, "turns; host: a launch of a tiny kernel; the rest: device time of a forward, 8x16x1024x64")
-    names = ["host", "naive", "flash", "cudnn"]
-    print(f"{'':22}" + "".join(f"{name:>24}" for name in names))
+    print(f"\nCost, us: medians of {turns} turns (least to most of the turns), and more than plain. Host time of a launch and of a"
+          "\nmatmul; device time of a forward of 8x16x1024x64, bf16, causal, launched ahead")
+    names = ["launch", "matmul", "naive", "flash", "cudnn"]
+    print(f"{'':22}" + "".join(f"{name:>34}" for name in names))
     base = None
     for way, all_of in seen.items():
         if not all_of:
@@ -363,9 +375,10 @@ def measure(runner, turns):
         base = base or medians
         line = f"{way:22}"
         for name in names:
-            more = (f"+{(medians[name] - base[name]) / 1e3:.2f} us" if name == "host"
-                    else f"{100 * (medians[name] / base[name] - 1):+.2f} %")
-            line += f"{medians[name] / 1e3:>12.2f} us {more if way != 'plain' else '':>9}"
+            values = [each[name] / 1e3 for each in all_of]
+            more_text = ("" if way == "plain" else f"{(medians[name] - base[name]) / 1e3:+.2f}" if name in ("launch", "matmul")
+                         else f"{100 * (medians[name] / base[name] - 1):+.2f} %")
+            line += f"{f'{medians[name] / 1e3:.2f} ({min(values):.2f} to {max(values):.2f})':>25}{more_text:>9}"
         print(line)
 
 
@@ -373,15 +386,18 @@ def main():
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("hunch")
     options.add_argument("folder")
-    options.add_argument("--quick", action="store_true", help="one turn of the measurement")
+    options.add_argument("--turns", type=int, default=3, help="of the measurement (3)")
+    options.add_argument("--only-cost", action="store_true", help="the measurement alone")
     given = options.parse_args()
     os.makedirs(given.folder, exist_ok=True)
     runner = Runner(shlex.split(given.hunch), given.folder)
     rows = []
-    check_counts(runner, rows)
-    check_ends(runner, rows)
-    measure(runner, 1 if given.quick else 3)
-    print("\nprogram          kernels, copies, memsets a forward   in all")
+    if not given.only_cost:
+        check_counts(runner, rows)
+        check_ends(runner, rows)
+    measure(runner, given.turns)
+    if rows:
+        print("\nprogram          kernels, copies, memsets a forward   in all")
     for name, each, whole, note in rows:
         print(f"{name:16} {each:36} {whole:20} {note}")
     print(f"\n{'all holds' if not failures else f'{len(failures)} FAILED'}")
