@@ -17,6 +17,7 @@
 #include "hunch/base/units.h"
 #include "hunch/cli/cuda_items.h"
 #include "hunch/cli/doctor_libraries.h"
+#include "hunch/cli/injection.h"
 #include "hunch/cli/output.h"
 #include "hunch/cli/verbs.h"
 #include "hunch/formats/reader.h"
@@ -74,6 +75,12 @@ DoctorItem pytorch_item() {
   return {"PyTorch", here ? "missing" : "off", base::describe(library.error())};
 }
 
+DoctorItem injection_item() {
+  const auto library = find_injection();
+  if (library) return {"hunch record", "ok", fmt::format("{}, loaded into programs", *library)};
+  return {"hunch record", HUNCH_HAS_CUDA ? "missing" : "off", base::describe(library.error())};
+}
+
 void add_formats(std::vector<DoctorItem>& items) {
   std::vector<std::string> names;
   for (const auto* reader : formats::readers()) names.emplace_back(reader->name());
@@ -101,6 +108,7 @@ base::Result<int> execute(const Arguments& arguments) {
   for (DoctorItem& item : cuda_items()) report.items.push_back(std::move(item));
   if (const auto gpu = tensor::open_cuda()) add_backends(report.items, **gpu, " on cuda:0");
   report.items.push_back(std::move(pytorch));
+  report.items.push_back(injection_item());
   add_formats(report.items);
   for (DoctorItem& item : library_items()) report.items.push_back(std::move(item));
   char* here = ::getcwd(nullptr, 0);

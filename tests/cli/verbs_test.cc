@@ -18,13 +18,13 @@ TEST_F(Verbs, HelpStartsWithExamples) {
     EXPECT_EQ(outcome.status, 0);
     EXPECT_EQ(outcome.err, "");
     EXPECT_THAT(outcome.out, HasSubstr("  hunch run  "));
-    for (const char* verb : {"run", "explain", "check", "diff", "why", "name", "doctor", "help"})
+    for (const char* verb : {"run", "explain", "check", "diff", "record", "why", "name", "doctor", "help"})
       EXPECT_THAT(outcome.out, HasSubstr(std::string("\n  ") + verb + " "));
   }
 }
 
 TEST_F(Verbs, HelpOfEachVerbFitsEightyColumns) {
-  for (const char* verb : {"run", "explain", "check", "diff", "why", "name", "doctor", "help"}) {
+  for (const char* verb : {"run", "explain", "check", "diff", "record", "why", "name", "doctor", "help"}) {
     const Outcome asked = hunch({"help", verb});
     EXPECT_EQ(asked.status, 0);
     EXPECT_THAT(asked.out, StartsWith(std::string("  hunch ") + verb));

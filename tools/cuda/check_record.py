@@ -156,6 +156,14 @@ if __name__ == "__main__":
         for _ in range(RUNS):
             with nvtx("replay"): graph.replay()
         torch.cuda.synchronize()
+    elif MODE == "self":  # profiles itself while it is recorded
+        from torch.profiler import ProfilerActivity, profile
+        data = inputs((2, 8, 256, 64))
+        torch.cuda.synchronize()
+        with profile(activities=[ProfilerActivity.CPU, ProfilerActivity.CUDA]) as profiler:
+            with nvtx("attn_fwd"): naive(*data)
+            torch.cuda.synchronize()
+        profiler.export_chrome_trace(ARGUMENT)
     elif MODE == "no_cuda": print("nothing of CUDA here")
     elif MODE == "measure":
         if ARGUMENT == "": measure()
@@ -339,6 +347,18 @@ def check_ends(runner, rows):
     check("nothing of CUDA here" in done.stdout, f"no_cuda: {done.stdout}")
 
 
+def check_self(runner, rows):
+    """CUPTI serves one client: what both sides of a program that profiles itself get is told, and must not harm it."""
+    own = runner.path("self_by_torch.json")
+    done = subprocess.run([*runner.hunch, "record", "-o", runner.path("self.json.gz"), "--", sys.executable, runner.program,
+                           "self", own], capture_output=True, text=True)
+    print(f"-- self: {done.stderr.strip()[-1500:]}", flush=True)
+    check(done.returncode in (0, 2), f"self: status {done.returncode}")
+    path = runner.path("self.json.gz")
+    rows.append(("profiles itself", f"hunch {work_in(path) if os.path.exists(path) else 'none'}",
+                 f"its own {work_in(own) if os.path.exists(own) else 'none'}", f"status {done.returncode}"))
+
+
 def check_end(runner, rows, name, status):
     path = runner.path(name + ".json.gz")
     if not check(os.path.exists(path), f"{name}: no trace"):
@@ -395,6 +415,7 @@ def main():
     if not given.only_cost:
         check_counts(runner, rows)
         check_ends(runner, rows)
+        check_self(runner, rows)
     measure(runner, given.turns)
     if rows:
         print("\nprogram          kernels, copies, memsets a forward   in all")
