@@ -13,12 +13,14 @@
 #include "hunch/cli/rank_wire.h"
 #include "hunch/cli/ranks.h"
 #include "hunch/cli/verbs.h"
+#include "hunch/cli/why_not.h"
 
 namespace hunch::cli {
 namespace {
 
-constexpr std::array<Option, 2> kOptions = {{
+constexpr std::array<Option, 3> kOptions = {{
     {"--guess", "-g", "WORDS", "the guess in words, instead of a file: 'kernels=5 memcpy=0'", false},
+    {"--explain", "", "FORMAT=FILE", "also what explain says of the trace, from the same run; repeats", true},
     {"--salvage", "", "", "read a file that is cut off as far as it goes", false},
 }};
 
@@ -40,8 +42,15 @@ bool any_missed(const std::vector<report::VerdictRow>& rows) {
 
 // Error: usage, with the trace's name.
 base::Result<std::vector<report::VerdictRow>> judge(const guess::Guess& guess, const Study& study) {
-  const auto compared = guess::compare(guess, study.analysis, study.findings);
-  if (compared) return report::verdict_rows(study.analysis, *compared);
+  auto compared = guess::compare(guess, study.analysis, study.findings);
+  if (compared) {
+    for (guess::Verdict& verdict : *compared) {
+      if (verdict.metric != "backend" || verdict.outcome != guess::Outcome::misses) continue;
+      const std::string why = why_not(study.analysis, verdict.range, verdict.expected);
+      if (!why.empty()) verdict.why = why + (verdict.why.empty() ? "" : "; " + verdict.why);
+    }
+    return report::verdict_rows(study.analysis, *compared);
+  }
   base::Error error = compared.error();
   if (error.file.empty()) error.file = study.trace.source;
   return base::fail(std::move(error));
@@ -134,8 +143,14 @@ base::Result<int> execute(const Arguments& arguments) {
                         "a file for one of them");
     traces.erase(traces.begin());
   }
-  if (means_ranks(traces)) return check_ranks(arguments, std::move(traces), options);
+  if (means_ranks(traces)) {
+    if (arguments.has("--explain"))
+      return base::fail(base::ErrorCode::usage, "check: --explain is of one trace, not of several ranks",
+                        "hunch explain FOLDER beside it");
+    return check_ranks(arguments, std::move(traces), options);
+  }
   HUNCH_ASSIGN(const Presentation presentation, Presentation::from(arguments));
+  HUNCH_ASSIGN(const Presentation explained, Presentation::from(arguments, "--explain", presentation));
   // The guess first: a typo in it shows before a large trace is read.
   HUNCH_ASSIGN(const guess::Guess guess,
                words ? guess_of(*words) : guess_of_file(arguments.positionals.front()));
@@ -145,6 +160,8 @@ base::Result<int> execute(const Arguments& arguments) {
   report.trace = traces.front();
   report.guess = guess.source;
   const bool missed = any_missed(report.verdicts);
+  if (!explained.empty())
+    HUNCH_RETURN_IF_ERROR(explained.show(report::explain(study->analysis, study->findings)));
   HUNCH_RETURN_IF_ERROR(presentation.show(std::move(report)));
   return missed ? kMissed : kFine;
 }
@@ -158,6 +175,8 @@ const Command& check_command() {
       "hunch check guess.toml trace.json.gz\n"
       "hunch check --guess 'kernels=5 memcpy=0' trace.json.gz\n"
       "hunch check --guess 'backend=flash device_time=\"< 2 ms\"' trace.json.gz\n"
+      "hunch check guess.toml trace.json.gz --also json=verdicts.json\n"
+      "hunch check guess.toml trace.json.gz --explain json=report.json\n"
       "hunch check guess.toml runs/ddp           each rank's trace in the folder",
       "hunch check GUESS TRACE... [OPTIONS]\n"
       "       hunch check --guess WORDS TRACE... [OPTIONS]",

@@ -93,10 +93,11 @@ base::Status write_and_rename(std::string_view text, const std::string& path) {
 
 }  // namespace
 
-base::Status check_output(const std::string& path) {
+base::Status check_output(const std::string& path, std::string_view option) {
   if (path == "-" || is_special(path)) return {};
   struct stat info {};
-  if (path.empty()) return base::fail(base::ErrorCode::usage, "--output: the file's name is empty");
+  if (path.empty())
+    return base::fail(base::ErrorCode::usage, fmt::format("{}: the file's name is empty", option));
   if (::stat(path.c_str(), &info) == 0 && S_ISDIR(info.st_mode))
     return base::fail(output_error(path, "cannot write: is a folder", 0));
   if (::access(folder_of(path).c_str(), W_OK) != 0)
@@ -112,31 +113,70 @@ base::Status write_text(std::string_view text, const std::string& path) {
   return is_special(path) ? write_in_place(text, path) : write_and_rename(text, path);
 }
 
-base::Result<Presentation> Presentation::from(const Arguments& arguments) {
-  Presentation presentation;
-  const std::string format = arguments.text("--format").value_or("text");
-  presentation.renderer_ = report::find_renderer(format);
-  if (presentation.renderer_ == nullptr) {
+base::Status Presentation::add(const Arguments& arguments, std::string_view option, std::string_view format,
+                               std::string path) {
+  Target target;
+  target.renderer = report::find_renderer(format);
+  if (target.renderer == nullptr) {
     std::vector<std::string_view> names;
     for (const auto* renderer : report::renderers()) names.push_back(renderer->name());
-    return base::fail(base::ErrorCode::usage, fmt::format("--format {}: no such format", format),
+    return base::fail(base::ErrorCode::usage, fmt::format("{} {}: no such format", option, format),
                       base::did_you_mean(format, names));
   }
-  presentation.output_ = arguments.text("--output").value_or("-");
-  HUNCH_RETURN_IF_ERROR(check_output(presentation.output_));
+  HUNCH_RETURN_IF_ERROR(check_output(path, option));
+  for (const Target& other : targets_)
+    if (other.path == path && !is_special(path))
+      return base::fail(
+          base::ErrorCode::usage,
+          fmt::format("{}: {} is written twice", option, path == "-" ? "standard output" : path),
+          "a file of its own for each format");
+  const bool to_stdout = path == "-";
   HUNCH_ASSIGN(const ColorMode color, parse_color(arguments.text("--color").value_or("auto")));
   HUNCH_ASSIGN(const int64_t top, arguments.integer("--top", 20, 0, 1'000'000));
-  presentation.style_.color = use_color(color, presentation.output_ == "-");
-  presentation.style_.width = output_width(presentation.output_ == "-");
-  presentation.style_.unicode = unicode_terminal();
-  presentation.style_.top = static_cast<int>(top);
-  presentation.style_.top_given = arguments.has("--top");
-  presentation.style_.full_names = arguments.has("--full-names");
+  target.style.color = use_color(color, to_stdout);
+  target.style.width = output_width(to_stdout);
+  target.style.unicode = unicode_terminal();
+  target.style.top = static_cast<int>(top);
+  target.style.top_given = arguments.has("--top");
+  target.style.full_names = arguments.has("--full-names");
+  target.path = std::move(path);
+  targets_.push_back(std::move(target));
+  return {};
+}
+
+base::Status Presentation::add_all(const Arguments& arguments, std::string_view option) {
+  for (const std::string& word : arguments.all(option)) {
+    const auto equal = word.find('=');
+    if (equal == std::string::npos || equal == 0)
+      return base::fail(base::ErrorCode::usage, fmt::format("{} {}: expected FORMAT=FILE", option, word),
+                        fmt::format("{} json=report.json", option));
+    HUNCH_RETURN_IF_ERROR(
+        add(arguments, option, std::string_view(word).substr(0, equal), word.substr(equal + 1)));
+  }
+  return {};
+}
+
+base::Result<Presentation> Presentation::from(const Arguments& arguments) {
+  Presentation presentation;
+  HUNCH_RETURN_IF_ERROR(presentation.add(arguments, "--format", arguments.text("--format").value_or("text"),
+                                         arguments.text("--output").value_or("-")));
+  HUNCH_RETURN_IF_ERROR(presentation.add_all(arguments, "--also"));
+  return presentation;
+}
+
+base::Result<Presentation> Presentation::from(const Arguments& arguments, std::string_view option,
+                                              const Presentation& taken) {
+  Presentation presentation = taken;
+  HUNCH_RETURN_IF_ERROR(presentation.add_all(arguments, option));
+  const auto first = static_cast<std::ptrdiff_t>(taken.targets_.size());
+  presentation.targets_.erase(presentation.targets_.begin(), presentation.targets_.begin() + first);
   return presentation;
 }
 
 base::Status Presentation::show(const report::Document& document) const {
-  return write_text(renderer_->render(document, style_), output_);
+  for (auto target = targets_.rbegin(); target != targets_.rend(); ++target)
+    HUNCH_RETURN_IF_ERROR(write_text(target->renderer->render(document, target->style), target->path));
+  return {};
 }
 
 }  // namespace hunch::cli

@@ -196,7 +196,7 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
   const trace::Trace& trace = *analysis.trace;
   TraceCalls found;
   sdpa::Setup setup = given;
-  bool nvidia_or_cpu = true;  // else the table is for another device than the trace's
+  found.told_device = true;
   if (!given_arch) {
     const trace::DeviceProperties* gpu = nullptr;
     for (const auto& device : trace.devices)
@@ -209,16 +209,16 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
       setup.sm = 0;
       found.notes.emplace_back("the trace has no device work: judged for the CPU; --arch tells another");
     } else {
-      nvidia_or_cpu = false;
+      found.told_device = false;
       found.notes.push_back(fmt::format(
           "the trace names no GPU of NVIDIA's: judged for {}; --arch tells another", setup.arch_text()));
     }
   }
-  bool version_told = given_torch;
+  found.told_torch = given_torch;
   if (!given_torch) {
     const std::string version = metadata(trace, {"pytorch_version", "torch_version", "PyTorch version"});
     if (!version.empty() && sdpa::set_torch(setup, version)) {
-      version_told = true;
+      found.told_torch = true;
       if (!given_cudnn) setup.cudnn = sdpa::bundled_cudnn(setup.torch);
     } else {
       found.notes.push_back(
@@ -227,7 +227,9 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
                       setup.torch_text));
     }
   }
-  if (!given_cudnn && setup.cudnn && setup.sm != 0)
+  const auto own_cudnn = sdpa::parse_cudnn(metadata(trace, {"cudnn_version"}));
+  if (!given_cudnn && own_cudnn) setup.cudnn = *own_cudnn;
+  if (!given_cudnn && !own_cudnn && setup.cudnn && setup.sm != 0)
     found.notes.push_back(
         fmt::format("cuDNN is taken to be {}, which that PyTorch brings; --cudnn tells another",
                     sdpa::cudnn_text(*setup.cudnn)));
@@ -241,15 +243,21 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
       continue;
     }
     call->question.setup = setup;
-    std::string key = fmt::format("{}|{}|{}|{}", call->took, call->gradients, call->direct, call->scale);
+    // On a machine with a GPU a call may yet have been the CPU's: the backend's op says so.
+    if (!given_arch && from.backend_op != analysis::kNone &&
+        trace.name_of(from.backend_op).ends_with("_for_cpu"))
+      call->question.setup.sm = 0;
+    std::string key = fmt::format("{}|{}|{}|{}|{}", call->question.setup.sm, call->took, call->gradients,
+                                  call->direct, call->scale);
     for (const auto& [name, value] : why_fields(call->question.problem))
       key += fmt::format("|{}={}", name, value);
     const auto [place, fresh] = places.try_emplace(key, found.calls.size());
     if (fresh) {
-      if (nvidia_or_cpu) call->explanations = explanations(*call, version_told);
+      if (found.told_device) call->explanations = explanations(*call, found.told_torch);
       found.calls.push_back(std::move(*call));
     }
     found.calls[place->second].events.push_back(trace.source_index[from.op]);
+    found.calls[place->second].ops.push_back(from.op);
   }
   if (found.calls.empty())
     return base::fail(base::Error{

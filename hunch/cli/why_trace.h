@@ -23,11 +23,14 @@ struct TraceCall {
   std::vector<std::string> explanations;  // of what is not told: what alone would give `took`, where the
                                           // table gives another
   std::vector<int64_t> events;            // the calls that are alike, as source indices
+  std::vector<trace::EventId> ops;        // the same as rows
 };
 
 struct TraceCalls {
   std::vector<TraceCall> calls;    // by first call
   std::vector<std::string> notes;  // what the trace does not tell
+  bool told_torch = false;         // PyTorch's version was given, or the trace tells it
+  bool told_device = false;        // so was the architecture: an NVIDIA GPU's, or the CPU
 };
 
 // `setup` is what the command line gives; `given_arch`, `given_torch` and `given_cudnn`: it did, so the

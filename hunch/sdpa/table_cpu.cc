@@ -25,7 +25,7 @@ constexpr Constraint kRows[] = {
     {"mask_grad", F, 20400, 0, 0, 0, 0, 0, mask_no_grad, 0, 0, "a mask without a gradient",
      "detach() the mask"},
     {"mask_rank", F, 20400, 0, 0, 0, 0, 0, mask_rank, 0, 0, "a mask of 2 or 4 dimensions",
-     "unsqueeze(1) a mask of [batch, length, kv_length]"},
+     "unsqueeze(0) it: a mask of 3 dimensions is one of [heads, length, kv_length]"},
     {"head_dim_equal", F, 20400, 0, 0, 0, 0, 0, same_head_dim, 0, 0, "one head_dim for query, key and value",
      "pad the shorter with zeros, and cut the result"},
     {"heads", F, 20400, 20900, 0, 0, 0, 0, same_heads, 0, 0, "as many heads for query as for key and value",

@@ -93,7 +93,7 @@ constexpr Constraint kRows[] = {
     {"mask_grad", C, 20500, 0, 50, kAny, 0, 0, mask_no_grad, 0, 0, "a mask without a gradient",
      "detach() the mask"},
     {"mask_rank", C, 20500, 0, 50, kAny, 0, 0, mask_rank, 0, 0, "a mask of 2 or 4 dimensions",
-     "unsqueeze(1) a mask of [batch, length, kv_length]"},
+     "unsqueeze(0) it: a mask of 3 dimensions is one of [heads, length, kv_length]"},
     {"lengths", C, 20500, 0, 50, kAny, 0, 0, lengths_positive, 0, 0, "no length of 0", kZero},
     {"strides", C, 20500, 0, 50, kAny, 0, 0, last_stride_1_but_single, 0, 0,
      "last dimensions of stride 1, the mask's too", kContiguous},

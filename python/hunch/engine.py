@@ -49,7 +49,11 @@ def ask(arguments: Sequence[str], statuses: tuple[int, ...] = (0,)) -> str:
 
 def ask_json(arguments: Sequence[str], statuses: tuple[int, ...] = (0,)) -> dict[str, Any]:
     """The same with --format json, parsed."""
-    text = ask([*arguments, "--format", "json"], statuses)
+    return parse(ask([*arguments, "--format", "json"], statuses))
+
+
+def parse(text: str) -> dict[str, Any]:
+    """What the program wrote as JSON. Raises HunchError where it speaks another schema."""
     answer: dict[str, Any] = json.loads(text)
     version = answer.get("schema_version")
     if version != 1:

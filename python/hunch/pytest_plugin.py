@@ -10,9 +10,9 @@
             model(batch)
         assert recorded.forward.memcpy.max == 0
 
-A test that misses its guess fails with the evidence. Marked tests need PyTorch and a GPU: without, they are
-skipped, or fail with --hunch-require, so that a CI of GPUs cannot pass by skipping. --hunch-traces=DIR keeps
-each test's trace there.
+A test that misses its guess fails with the evidence. Marked tests need PyTorch, and a GPU where their guess speaks of
+device work (a guess of the backend alone does not): without, they are skipped, or fail with --hunch-require, so that a CI
+of GPUs cannot pass by skipping. --hunch-traces=DIR keeps each test's trace there.
 """
 
 from __future__ import annotations
@@ -24,13 +24,15 @@ from typing import Any, Callable, Optional
 
 import pytest
 
+from hunch.guess import Guess
+
 _MARKER = "hunch(range='expected', allow_unknown=False, **guess): hold the guess against what the test runs on the device"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("hunch")
     group.addoption("--hunch-require", action="store_true",
-                    help="tests that need a GPU to judge their guess fail without one, instead of being skipped")
+                    help="tests with a guess fail without a GPU, instead of being skipped or judged on the CPU")
     group.addoption("--hunch-traces", metavar="DIR", help="keep the trace of each test with a guess in this folder")
 
 
@@ -45,18 +47,22 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
         return
     if marker.args or not set(marker.kwargs) - {"range", "allow_unknown"}:
         pytest.fail("@pytest.mark.hunch takes metrics as keywords, such as kernels=1", pytrace=False)
-    _need_gpu(pyfuncitem.config)
+    guess = {name: value for name, value in marker.kwargs.items() if name not in ("range", "allow_unknown")}
+    _need(pyfuncitem.config, gpu=Guess(guess).needs_device())
     test = getattr(pyfuncitem.obj, "_hunch_test", pyfuncitem.obj)  # a plug-in may run a test again
 
     @functools.wraps(test)
     def judged(*arguments: Any, **keywords: Any) -> None:
         import hunch
 
+        words: Optional[str] = None  # said outside of the handler, so that they are shown once
         try:
             with hunch.expect(**marker.kwargs, trace=_trace_file(pyfuncitem)):
                 test(*arguments, **keywords)
         except (hunch.GuessMissed, hunch.GuessNotJudged, hunch.HunchError) as missed:
-            pytest.fail(str(missed), pytrace=False)
+            words = str(missed)
+        if words is not None:
+            pytest.fail(words, pytrace=False)
 
     judged._hunch_test = test  # type: ignore[attr-defined]
     pyfuncitem.obj = judged
@@ -65,7 +71,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> None:
 @pytest.fixture
 def hunch_profile(request: pytest.FixtureRequest) -> Callable[..., Any]:
     """hunch.profile, with the test's trace kept where --hunch-traces says."""
-    _need_gpu(request.config)
+    _need(request.config, gpu=True)
     import hunch
 
     def start(range: str = "forward", **options: Any) -> Any:
@@ -75,8 +81,8 @@ def hunch_profile(request: pytest.FixtureRequest) -> Callable[..., Any]:
     return start
 
 
-def _need_gpu(config: pytest.Config) -> None:
-    missing = _missing()
+def _need(config: pytest.Config, gpu: bool) -> None:
+    missing = _missing(gpu or bool(config.getoption("--hunch-require")))
     if missing is None:
         return
     if config.getoption("--hunch-require"):
@@ -84,12 +90,12 @@ def _need_gpu(config: pytest.Config) -> None:
     pytest.skip(f"hunch cannot judge a guess here: {missing}")
 
 
-def _missing() -> Optional[str]:
+def _missing(gpu: bool) -> Optional[str]:
     try:
         import torch
     except ImportError:
         return "PyTorch is not installed"
-    return None if torch.cuda.is_available() else "PyTorch sees no GPU"
+    return None if not gpu or torch.cuda.is_available() else "PyTorch sees no GPU"
 
 
 def _trace_file(item: pytest.Item) -> Optional[Path]:

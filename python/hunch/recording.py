@@ -16,7 +16,7 @@ from typing import Any, Callable, Iterator, Optional, Union
 from hunch.engine import HunchError, find_engine
 from hunch.guess import Guess, Value
 from hunch.report import Check, Forward, Report
-from hunch.traces import check, explain
+from hunch.traces import explain, judge
 
 
 class Recorded:
@@ -26,6 +26,7 @@ class Recorded:
         self.range = range
         self._report: Optional[Report] = None
         self._finished = False
+        self._shown = "the recording" if trace is None else None  # a file of ours: nobody knows its name
         if trace is None:
             folder = tempfile.TemporaryDirectory(prefix="hunch-")
             weakref.finalize(self, folder.cleanup)
@@ -51,8 +52,10 @@ class Recorded:
         self._must_be_finished()
         if guess is None:
             guess = Guess(expected, self.range)
+        answer, report = judge(self.trace, guess, self._shown)  # one run of the engine for both
+        self._report = self._report or report
         _refuse_without_device(self, guess)
-        return check(self.trace, guess)
+        return answer
 
     def _must_be_finished(self) -> None:
         if not self._finished:
@@ -80,6 +83,7 @@ def profile(range: str = "forward", *, trace: Optional[Union[str, os.PathLike[st
     _synchronize(torch)
     with profiler.profile(activities=_activities(torch, profiler), record_shapes=record_shapes,
                           profile_memory=profile_memory) as session:
+        _tell_versions(torch, session)
         with profiler.record_function(range):
             yield recorded
         _synchronize(torch)
@@ -101,6 +105,7 @@ def measure(function: Callable[..., Any], *arguments: Any, range: str = "forward
         function(*arguments, **keywords)
     _synchronize(torch)
     with profiler.profile(activities=_activities(torch, profiler), record_shapes=True) as session:
+        _tell_versions(torch, session)
         for _ in _range(active):
             with profiler.record_function(range):
                 function(*arguments, **keywords)
@@ -143,6 +148,13 @@ def _activities(torch: Any, profiler: Any) -> list[Any]:
     if torch.cuda.is_available():
         activities.append(profiler.ProfilerActivity.CUDA)
     return activities
+
+
+def _tell_versions(torch: Any, session: Any) -> None:
+    # A trace has no versions of its own; with them the engine tells why PyTorch chose a backend.
+    session.add_metadata("pytorch_version", str(torch.__version__))
+    if torch.backends.cudnn.is_available():
+        session.add_metadata("cudnn_version", str(torch.backends.cudnn.version()))
 
 
 def _synchronize(torch: Any) -> None:

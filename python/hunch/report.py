@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import html
 from dataclasses import dataclass, field
-from typing import Any, Callable, Iterable, Iterator, Mapping, Optional, Sequence, Union
+from typing import Any, Iterable, Iterator, Mapping, Optional, Sequence, Union
 
 
 @dataclass(frozen=True)
@@ -157,10 +157,10 @@ class Report:
     kernels: Sequence[Kernel]
     findings: Sequence[Finding]
     statistics: Mapping[str, Any]
-    _text: Callable[[], str] = field(repr=False, compare=False, default=lambda: "")
+    text: str = field(repr=False, compare=False, default="")  # the engine's, for people
 
     @classmethod
-    def from_json(cls, value: Mapping[str, Any], text: Callable[[], str]) -> "Report":
+    def from_json(cls, value: Mapping[str, Any], text: str) -> "Report":
         return cls(value["trace"], tuple(Forward.from_json(each) for each in value["forwards"]),
                    tuple(Kernel.from_json(each) for each in value["kernels"]),
                    tuple(Finding.from_json(each) for each in value["findings"]), value["statistics"], text)
@@ -173,7 +173,7 @@ class Report:
         raise KeyError(f"no range {range!r}; there are: {', '.join(repr(each.range) for each in self.forwards)}")
 
     def __str__(self) -> str:
-        return self._text()
+        return self.text
 
     def _repr_html_(self) -> str:
         forwards = _table(
@@ -212,6 +212,7 @@ class Check:
 
     def raise_if_missed(self, allow_unknown: bool = False) -> None:
         """Raises GuessMissed for a miss; GuessNotJudged for a metric that the trace does not tell."""
+        __tracebackhide__ = True  # pytest shows the caller's line
         if self.misses:
             raise GuessMissed(self)
         if self.unknown and not allow_unknown:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
-from typing import Callable, Sequence, Union
+from typing import Callable, Optional, Sequence, Union
 
-from hunch.engine import ask, ask_json
+from hunch.engine import ask_json, parse
 from hunch.guess import Guess, Value
 from hunch.report import Check, Report
 
@@ -24,7 +25,10 @@ def explain(trace: Trace, *, range: str | None = None, salvage: bool = False) ->
         arguments += ["--range", range]
     if salvage:
         arguments.append("--salvage")
-    return Report.from_json(ask_json(arguments), _explain_text(arguments))
+    with tempfile.TemporaryDirectory(prefix="hunch-") as folder:
+        text = Path(folder) / "report"
+        answer = ask_json([*arguments, "--also", f"text={text}"])
+        return Report.from_json(answer, text.read_text(encoding="utf-8"))
 
 
 def check(trace: Trace, guess: Guess | Trace | None = None, *, range: str | None = None, salvage: bool = False,
@@ -39,22 +43,31 @@ def check(trace: Trace, guess: Guess | Trace | None = None, *, range: str | None
     flags = ["--salvage"] if salvage else []
     if guess is None:
         guess = Guess(expected, range)
-    if isinstance(guess, Guess):
-        with tempfile.TemporaryDirectory(prefix="hunch-") as folder:
-            file = Path(folder) / "guess.toml"
-            file.write_text(guess.toml(), encoding="utf-8")
-            return _check(["check", str(file), os.fspath(trace), *flags], str(file))
-    return _check(["check", os.fspath(guess), os.fspath(trace), *flags])
+    return _judge(trace, guess, flags, lambda folder: ())[0]
 
 
-def _check(arguments: Sequence[str], hidden: str = "") -> Check:
-    answer = ask_json(arguments, (0, 1))
-    text = ask([*arguments, "--color", "never"], (0, 1))
-    if hidden:  # a file of ours: nobody knows its name
-        text = text.replace(hidden, "the guess")
-    return Check.from_json(answer, text)
+def judge(trace: Trace, guess: Guess, shown: Optional[str] = None) -> tuple[Check, Report]:
+    """The verdicts and the whole trace's report, of one run of the engine; the text calls the trace `shown`."""
+    check, report = _judge(trace, guess, (), lambda folder: (f"json={folder / 'report.json'}", f"text={folder / 'report'}"))
+    assert report is not None
+    return (check if shown is None else replace(check, text=check.text.replace(os.fspath(trace), shown))), report
 
 
-def _explain_text(arguments: Sequence[str]) -> Callable[[], str]:
-    # Made when somebody looks: the JSON answers most questions, and a recording's file may be gone by then.
-    return lambda: ask([*arguments, "--color", "never"])
+def _judge(trace: Trace, guess: Guess | Trace, flags: Sequence[str],
+           explain: Callable[[Path], Sequence[str]]) -> tuple[Check, Optional[Report]]:
+    with tempfile.TemporaryDirectory(prefix="hunch-") as name:
+        folder = Path(name)
+        file = os.fspath(guess) if not isinstance(guess, Guess) else str(folder / "guess.toml")
+        if isinstance(guess, Guess):
+            Path(file).write_text(guess.toml(), encoding="utf-8")
+        wanted = explain(folder)
+        also = [word for each in wanted for word in ("--explain", each)]
+        answer = ask_json(["check", file, os.fspath(trace), *flags, "--also", f"text={folder / 'table'}", *also], (0, 1))
+        table = (folder / "table").read_text(encoding="utf-8")
+        if isinstance(guess, Guess):  # a file of ours: nobody knows its name
+            table = table.replace(file, "the guess")
+        report = None
+        if wanted:
+            report = Report.from_json(parse((folder / "report.json").read_text(encoding="utf-8")),
+                                      (folder / "report").read_text(encoding="utf-8"))
+        return Check.from_json(answer, table), report

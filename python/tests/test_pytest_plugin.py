@@ -19,14 +19,14 @@ def stand_in(monkeypatch):
 
 @pytest.fixture(autouse=True, scope="session")
 def with_gpu():
-    hunch.pytest_plugin._missing = lambda: None
+    hunch.pytest_plugin._missing = lambda gpu: "PyTorch sees no GPU" if gpu and not {gpu!r} else None
 '''
 
 
-def make(pytester, trace="naive", stand_in=True):
+def make(pytester, gpu=True):
     import test_traces
-    if stand_in:
-        pytester.makeconftest(STAND_IN.replace("{trace!r}", repr(str(test_traces.trace(trace)))))
+    trace = str(test_traces.trace("naive"))
+    pytester.makeconftest(STAND_IN.replace("{trace!r}", repr(trace)).replace("{gpu!r}", repr(gpu)))
 
 
 def run(pytester, *arguments):
@@ -81,17 +81,18 @@ def test_an_empty_marker_is_an_error(pytester):
     result.stdout.fnmatch_lines(["*takes metrics as keywords*"])
 
 
-def test_without_a_gpu_it_skips_or_fails_as_asked(pytester, monkeypatch):
-    import hunch.pytest_plugin
-    monkeypatch.setattr(hunch.pytest_plugin, "_missing", lambda: "PyTorch sees no GPU")
+def test_without_a_gpu_it_skips_or_fails_as_asked(pytester):
     pytester.makepyfile("""
         import pytest
         @pytest.mark.hunch(kernels=1)
         def test_marked(): pass
         def test_fixture(hunch_profile): pass
         def test_plain(): pass
+        @pytest.mark.hunch(backend="naive")
+        def test_of_the_backend_alone(): pass
     """)
-    run(pytester).assert_outcomes(skipped=2, passed=1)
+    make(pytester, gpu=False)
+    run(pytester).assert_outcomes(skipped=2, passed=2)
     result = run(pytester, "--hunch-require")
-    result.assert_outcomes(failed=1, errors=1, passed=1)
+    result.assert_outcomes(failed=2, errors=1, passed=1)
     result.stdout.fnmatch_lines(["*--hunch-require: PyTorch sees no GPU*"])

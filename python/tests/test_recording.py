@@ -1,5 +1,7 @@
 """Recording blocks of PyTorch: on the CPU where PyTorch is, with device work where a GPU is."""
 
+import subprocess
+
 import pytest
 
 import hunch
@@ -61,6 +63,29 @@ def test_device_metrics_need_device_work():
     with pytest.raises(hunch.HunchError, match="device work"):
         with hunch.expect(memcpy=0):
             torch.ones(3).sum()
+
+
+def test_a_check_runs_the_engine_once_and_brings_the_report(monkeypatch):
+    runs = []
+    run = subprocess.run
+    with hunch.profile() as recorded:
+        F.scaled_dot_product_attention(*inputs("cpu", torch.float32), is_causal=True)
+    monkeypatch.setattr(subprocess, "run", lambda *a, **k: runs.append(a) or run(*a, **k))
+    checked = recorded.check(backend="flash")
+    assert checked.holds and "backend" in str(checked) and "hunch-" not in str(checked)
+    assert recorded.forward.backend == "flash" and "flash" in str(recorded)
+    assert len(runs) == 1
+
+
+def test_a_miss_says_why_pytorch_took_another_backend():
+    query, key, value = inputs("cpu", torch.float32)
+    with pytest.raises(hunch.GuessMissed) as raised:
+        with hunch.expect(backend="flash"):
+            F.scaled_dot_product_attention(query, key, value, attn_mask=torch.zeros(4, 128, 128))
+    message = " ".join(str(raised.value).split())
+    assert "flash cannot take 1 x 4 x 128 x 64, f32, float mask [4, 128, 128]" in message
+    assert "the mask has 3 dimensions (change: unsqueeze(0)" in message
+    assert "the recording" in message and "the trace does not tell" not in message
 
 
 def test_measure_counts_per_call():

@@ -221,5 +221,44 @@ TEST_F(Output, NameAndDoctorJson) {
   EXPECT_GT(simdjson::dom::array(at(root, "/items")).size(), 10U);
 }
 
+// One run, several renderings: each is what a run of its own would have written.
+TEST_F(Output, AlsoWritesTheSameDocumentInOtherFormats) {
+  const std::string naive = trace("naive.json.gz");
+  const Outcome outcome = hunch({"explain", naive, "--also", "json=" + path("r.json"), "--also",
+                                 "markdown=" + path("r.md"), "--color", "always"});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.out, hunch({"explain", naive, "--color", "always"}).out);
+  EXPECT_EQ(read_file(path("r.json")), hunch({"explain", naive, "--format", "json"}).out);
+  EXPECT_EQ(read_file(path("r.md")), hunch({"explain", naive, "--format", "markdown"}).out);
+}
+
+TEST_F(Output, ACheckGivesItsTableAndWhatExplainSaysFromOneRun) {
+  const std::string naive = trace("naive.json.gz");
+  const Outcome outcome = hunch({"check", "--guess", "memcpy=0", naive, "--format", "json", "--also",
+                                 "text=" + path("table"), "--explain", "json=" + path("report.json")});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_EQ(outcome.out, hunch({"check", "--guess", "memcpy=0", naive, "--format", "json"}).out);
+  EXPECT_EQ(read_file(path("table")), hunch({"check", "--guess", "memcpy=0", naive}).out);
+  EXPECT_EQ(read_file(path("report.json")), hunch({"explain", naive, "--format", "json"}).out);
+}
+
+TEST_F(Output, AlsoSaysWhatIsWrongBeforeAnyWork) {
+  const std::string naive = trace("naive.json.gz");
+  const auto explain = [&](const std::string& also) { return hunch({"explain", naive, "--also", also}); };
+  expect_error(explain("json"), {"--also json: expected FORMAT=FILE", "--also json=report.json"});
+  expect_error(explain("jsno=" + path("r")), {"--also jsno", "did you mean 'json'?"});
+  expect_error(explain("json="), {"--also: the file's name is empty"});
+  expect_error(explain("json=-"), {"standard output is written twice"});
+  expect_error(explain("json=" + path("no/such/r.json")), {"cannot write", "make its folder first"});
+  expect_error(hunch({"explain", naive, "-o", path("r"), "--also", "json=" + path("r")}),
+               {"is written twice"});
+  EXPECT_FALSE(std::filesystem::exists(path("r")));
+  expect_error(hunch({"check", "--guess", "kernels=5", naive, "--also", "json=" + path("r"), "--explain",
+                      "json=" + path("r")}),
+               {"--explain", "is written twice"});
+  expect_error(hunch({"check", "--guess", "kernels=5", naive, naive, "--explain", "json=" + path("r")}),
+               {"of one trace"});
+}
+
 }  // namespace
 }  // namespace hunch::test

@@ -182,6 +182,21 @@ TEST_F(Why, ATraceTellsScalarsStridesAndGradients) {
   EXPECT_EQ(masked, 1u);
 }
 
+// A missed guess of the backend says why, from the same table.
+TEST_F(Why, AMissedGuessOfTheBackendSaysWhy) {
+  const std::string dims = "[[2, 8, 128, 64], [2, 8, 128, 64], [2, 8, 128, 64], [2, 1, 128, 128]]";
+  const std::string masked = made(dims, "_scaled_dot_product_efficient_attention", kA100);
+  const Outcome outcome = hunch({"check", "--guess", "backend=flash", masked});
+  EXPECT_EQ(outcome.status, 1) << outcome.err;
+  EXPECT_THAT(
+      outcome.out,
+      HasSubstr("flash cannot take 2 x 8 x 128 x 64, bf16, bool mask [2, 1, 128, 128]: it takes no mask"));
+  EXPECT_THAT(outcome.out, HasSubstr("as PyTorch 2.11: the trace does not tell its version"));
+  // Where the table would have taken another backend than the trace shows, it does not know why.
+  const std::string other = made(dims, "_scaled_dot_product_efficient_attention", kH200);
+  EXPECT_THAT(hunch({"check", "--guess", "backend=flash", other}).out, Not(HasSubstr("cannot take")));
+}
+
 TEST_F(Why, CallsOfABackendsOwnOpAreTold) {
   std::string text = made("[[2, 8, 128, 64], [2, 8, 128, 64], [2, 8, 128, 64], []]", "nothing", kA100);
   std::ifstream file(text);
