@@ -60,7 +60,10 @@ class Analyzer {
       gather_facts();
       collector.emplace(analysis_);
     };
-    const auto chains = [&] { analysis_.chains = OpChains(trace_, analysis_.timeline); };
+    const auto chains = [&] {
+      analysis_.chains = OpChains(trace_, analysis_.timeline);
+      analysis_.graphs = GraphReplays(trace_, analysis_.timeline);
+    };
     base::run_tasks(threads_, {forwards, facts, chains});
     name_backends(ranges, *collector);
     return std::move(analysis_);

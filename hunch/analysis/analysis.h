@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "hunch/analysis/graph_replays.h"
 #include "hunch/analysis/kernel_names.h"
 #include "hunch/analysis/occupancy.h"
 #include "hunch/analysis/op_chains.h"
@@ -63,6 +64,7 @@ struct Analysis {
   const trace::Trace* trace = nullptr;
   Timeline timeline;
   OpChains chains;                    // the ops around each launch
+  GraphReplays graphs;                // which launches replay the same graph
   FactsTable facts;                   // by StringId: facts of each device event's name, else default
   std::vector<Forward> forwards;      // in order of first start
   std::vector<EventId> unattributed;  // device work that belongs to no forward, by start

@@ -47,6 +47,7 @@ constexpr auto kFamilies = std::to_array<std::string_view>({
     "quantize",
     "routing",
     "communication",
+    "unnamed",
     "unknown",
 });
 static_assert(kFamilies.size() == static_cast<std::size_t>(Family::unknown) + 1);
@@ -179,6 +180,11 @@ std::optional<Family> parse_family(std::string_view name) {
 
 KernelFacts kernel_facts(std::string_view text) {
   const ParsedName name = names::parse_name(text);
+  if (text.empty()) {
+    KernelFacts nameless;
+    nameless.family = Family::unnamed;
+    return nameless;
+  }
   if (const auto functor = names::functor_of(name)) return facts_of_functor(name, *functor);
 
   KernelFacts facts;

@@ -36,6 +36,7 @@ enum class Family {
   quantize,
   routing,
   communication,
+  unnamed,  // the profiler had no kernel's name for it
   unknown,
 };
 std::string_view name_of(Family family);

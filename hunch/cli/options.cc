@@ -78,7 +78,7 @@ base::Result<Arguments> parse_options(const Command& command, const std::vector<
     known.emplace_back(&option, added);
   }
   // CLI11 says only that some argument is missing; the option that stands last says which.
-  if (!before.empty())
+  if (!before.empty() && !before.back().empty())
     for (const Option& option : options)
       if (!option.placeholder.empty() && (before.back() == option.name || before.back() == option.letter) &&
           (before.size() < 2 || !looks_like_option(before[before.size() - 2])))

@@ -36,7 +36,8 @@ std::string element_name(const Analysis& a, EventId event) {
   const auto family = a.facts_of(event).family;
   const auto op = bare(a.outer_op(event));
   // A family such as "elementwise" says less than the op that launched it.
-  const bool vague = family == Family::elementwise || family == Family::unknown || family == Family::copy;
+  const bool vague = family == Family::elementwise || family == Family::unnamed ||
+                     family == Family::unknown || family == Family::copy;
   if (vague && !op.empty()) return std::string(op);
   return std::string(analysis::name_of(family));
 }

@@ -33,6 +33,9 @@ TEST_F(Errors, UnknownOption) {
 TEST_F(Errors, OptionWithoutOrWithTwoValues) {
   expect_error(hunch({"run", "--problem"}), {"run --problem: the value is missing", "SIZES"});
   expect_error(hunch({"run", "--seed", "1", "--seed", "2"}), {"run --seed: given 2 times"});
+  // An empty word is no option, though some options have no letter.
+  EXPECT_EQ(hunch({"name", "Task", ""}).status, 0);
+  expect_error(hunch({"explain", ""}), {"no such file"});
 }
 
 TEST_F(Errors, MissingArguments) {

@@ -273,7 +273,9 @@ std::string dtype_of_token(std::string_view token) { return std::string(find(kTo
 std::string dtype_of(const ParsedName& name, Family family) {
   const std::string& base = name.base_lower;
   const std::string& full = name.full_lower;
-  if (family == Family::memcpy || family == Family::memset || family == Family::unknown) return {};
+  if (family == Family::memcpy || family == Family::memset || family == Family::unnamed ||
+      family == Family::unknown)
+    return {};
   if (base.starts_with("triton_")) return {};
   if (contains(base, "cudnn_generated") && (contains(base, "_f16") || contains(base, "f16_")))
     return "16-bit";  // either of the two

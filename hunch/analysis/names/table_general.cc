@@ -29,6 +29,8 @@ constexpr auto kMemoryRows = std::to_array<Row>({
      "fillbuffer",
      memset, ""},
     {kRaw, "^__amd_rocclr_fill", memset, "memset by a kernel", "rocm"},
+    // What AMD's tracer calls work that it has no kernel's name for: barriers, kernels of a graph.
+    {kName, "=task|=marker", unnamed, ""},
 });
 
 constexpr auto kGeneratedRows = std::to_array<Row>({

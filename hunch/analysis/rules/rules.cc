@@ -24,6 +24,7 @@
   X(workspace_memset)      \
   X(window_leak)           \
   X(graph_launch)          \
+  X(graph_incomplete)      \
   X(first_call)
 
 namespace hunch::analysis::rules {

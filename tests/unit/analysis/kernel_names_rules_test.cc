@@ -230,12 +230,19 @@ TEST(KernelNameTraps, SixteenBitsOfEitherKind) {
 }
 
 TEST(KernelNameTraps, WhatANameDoesNotTellStaysUnknown) {
-  for (const std::string_view name : {"Task", "unknown", "", "foo", "_fwd_kernel", "main_kernel", "???",
-                                      "<<<>>>", "((", "::", "<", "kernel<"}) {
+  for (const std::string_view name : {"unknown", "foo", "TaskGraph", "runtime::Task", "_fwd_kernel",
+                                      "main_kernel", "???", "<<<>>>", "((", "::", "<", "kernel<"}) {
     const auto facts = kernel_facts(name);
     EXPECT_EQ(facts.family, Family::unknown) << name;
     EXPECT_EQ(facts.dtype, "") << name;
     EXPECT_EQ(facts.backend, "") << name;
+    EXPECT_EQ(facts.tensor_cores, std::nullopt) << name;
+  }
+  for (const std::string_view name : {"Task", "Marker", ""}) {
+    const auto facts = kernel_facts(name);
+    EXPECT_EQ(facts.family, Family::unnamed) << name;
+    EXPECT_EQ(facts.readable, name);
+    EXPECT_EQ(facts.provider, "") << name;
     EXPECT_EQ(facts.tensor_cores, std::nullopt) << name;
   }
   const auto rocm = kernel_facts("attn_fwd");  // attention, and no word about whose

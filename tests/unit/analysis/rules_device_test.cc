@@ -233,7 +233,7 @@ TEST(Rules, EachHasItsPageAndAUniqueId) {
       EXPECT_THAT(text.str(), HasSubstr(heading)) << rule->id();
     }
   }
-  EXPECT_EQ(ids.size(), 17u);
+  EXPECT_EQ(ids.size(), 18u);
 }
 
 TEST(Rules, AnEmptyTraceHasNothingToSay) {
