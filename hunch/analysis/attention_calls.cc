@@ -43,6 +43,7 @@ class Finder {
   std::vector<AttentionCall> find() {
     for (EventId event = 0; event < trace_.size(); ++event)
       if (trace_.kind[event] == EventKind::op) take(event);
+    mark_launches();
     for (AttentionCall& call : calls_) {
       auto& inner = inner_[call.op];
       std::sort(inner.begin(), inner.end(), [&](EventId a, EventId b) { return earlier(a, b); });
@@ -96,6 +97,16 @@ class Finder {
     call.compiled = compiled;
     if (direct) call.backend_op = event;
     calls_.push_back(std::move(call));
+  }
+
+  void mark_launches() {
+    std::map<EventId, std::size_t> places;
+    for (std::size_t i = 0; i < calls_.size(); ++i) places[calls_[i].op] = i;
+    for (EventId event = 0; event < trace_.size() && !places.empty(); ++event) {
+      if (!trace::is_api_call(trace_.kind[event])) continue;
+      for (EventId up = analysis_.timeline.parent[event]; up != kNone; up = analysis_.timeline.parent[up])
+        if (const auto found = places.find(up); found != places.end()) calls_[found->second].launches = true;
+    }
   }
 
   // What efficient's and cudnn's ops are told: compute_log_sumexp, only where a backward will want it.

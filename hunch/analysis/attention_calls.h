@@ -28,6 +28,7 @@ struct AttentionCall {
   std::string_view backend;    // "flash"; empty: not shown
   bool direct = false;         // a backend's op without scaled_dot_product_attention around it
   bool compiled = false;       // inside a compiled region
+  bool launches = false;       // a call of a device's API lies inside: it computed there
   Gradients gradients = Gradients::not_told;
   std::string because;  // a clause: how that is told, or why it is not
 };

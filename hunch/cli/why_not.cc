@@ -26,9 +26,16 @@ bool lies_in(const analysis::Analysis& analysis, std::string_view range, const T
 
 std::string clause_of(const TraceCall& call, sdpa::Backend wanted) {
   const sdpa::Choice choice = sdpa::choose(call.question.problem, call.question.setup);
-  if (!choice.settled || !choice.takes || sdpa::name_of(*choice.takes) != call.took) return {};
+  const bool expected = choice.settled && choice.takes && sdpa::name_of(*choice.takes) == call.took;
+  // Others may have been switched off, but what was taken must be one that could be.
+  const bool possible =
+      std::any_of(choice.opinions.begin(), choice.opinions.end(), [&](const sdpa::Opinion& opinion) {
+        return sdpa::name_of(opinion.backend) == call.took && opinion.usable.value_or(false);
+      });
+  if (!possible) return {};
   for (const sdpa::Opinion& opinion : choice.opinions) {
     if (opinion.backend != wanted || !opinion.usable) continue;
+    if (*opinion.usable && !expected) return {};
     if (*opinion.usable)
       return fmt::format("{} would take {}, and stands behind {}{}", sdpa::name_of(wanted),
                          call.question.problem.text(), call.took,

@@ -9,9 +9,9 @@
 
 namespace hunch::cli {
 
-// A clause: "flash: it takes no mask tensor, and there is a bool mask (change: ...)". Empty where `wanted` is
-// no backend of SDPA's, where the trace has no shapes, or where the table would have taken another backend
-// than the trace shows: then it does not know why.
+// A clause: "flash cannot take 8 x 16 x 1024 x 64, bf16, bool mask ...: it takes no mask tensor, ... (change:
+// ...)". Empty where `wanted` is no backend of SDPA's, where the trace has no shapes, and where the table
+// does not know why: it could not have taken what the trace shows, or would have taken `wanted`.
 std::string why_not(const analysis::Analysis& analysis, std::string_view range, std::string_view wanted);
 
 }  // namespace hunch::cli

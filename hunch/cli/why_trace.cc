@@ -233,6 +233,7 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
     found.notes.push_back(
         fmt::format("cuDNN is taken to be {}, which that PyTorch brings; --cudnn tells another",
                     sdpa::cudnn_text(*setup.cudnn)));
+  const bool has_api_calls = std::any_of(trace.kind.begin(), trace.kind.end(), trace::is_api_call);
   std::map<std::string, std::size_t> places;
   std::size_t without_shapes = 0;
   const auto calls = analysis::attention_calls(analysis);
@@ -243,10 +244,11 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
       continue;
     }
     call->question.setup = setup;
-    // On a machine with a GPU a call may yet have been the CPU's: the backend's op says so.
-    if (!given_arch && from.backend_op != analysis::kNone &&
-        trace.name_of(from.backend_op).ends_with("_for_cpu"))
-      call->question.setup.sm = 0;
+    // On a machine with a GPU a call may yet have been the CPU's: it is where its op says so, or where the
+    // trace has calls of the device's API and none inside.
+    const bool for_cpu =
+        from.backend_op != analysis::kNone && trace.name_of(from.backend_op).ends_with("_for_cpu");
+    if (!given_arch && (for_cpu || (has_api_calls && !from.launches))) call->question.setup.sm = 0;
     std::string key = fmt::format("{}|{}|{}|{}|{}", call->question.setup.sm, call->took, call->gradients,
                                   call->direct, call->scale);
     for (const auto& [name, value] : why_fields(call->question.problem))

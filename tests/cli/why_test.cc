@@ -21,14 +21,14 @@ class Why : public CliTest {
       return R"({"ph": "X", "cat": "cpu_op", "name": ")" + name + R"(", "pid": 1, "tid": 1, "ts": )" +
              std::to_string(start) + R"(, "dur": )" + std::to_string(length) + R"(, "args": {)" + args + "}}";
     };
-    return write(
-        "trace.json",
-        R"({"deviceProperties": [)" + device + R"(], "traceEvents": [)" +
-            op("aten::scaled_dot_product_attention", 0, 100,
-               R"("Input Dims": )" + dims +
-                   R"(, "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", "bool"])") +
-            "," + op("aten::" + inner, 10, 80, "") +
-            R"(,{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
+    return write("trace.json",
+                 R"({"deviceProperties": [)" + device + R"(], "traceEvents": [)" +
+                     op("aten::scaled_dot_product_attention", 0, 100,
+                        R"("Input Dims": )" + dims +
+                            R"(, "Input type": ["c10::BFloat16", "c10::BFloat16", "c10::BFloat16", ")" +
+                            (dims.ends_with("[]]") ? "" : "bool") + "\"]") +
+                     "," + op("aten::" + inner, 10, 80, "") +
+                     R"(,{"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": 1,
                         "ts": 20, "dur": 5, "args": {"correlation": 7}},
                         {"ph": "X", "cat": "kernel", "name": "some_kernel", "pid": 0, "tid": 7, "ts": 200,
                         "dur": 9, "args": {"correlation": 7, "device": 0, "stream": 7}}]})");
@@ -192,9 +192,36 @@ TEST_F(Why, AMissedGuessOfTheBackendSaysWhy) {
       outcome.out,
       HasSubstr("flash cannot take 2 x 8 x 128 x 64, bf16, bool mask [2, 1, 128, 128]: it takes no mask"));
   EXPECT_THAT(outcome.out, HasSubstr("as PyTorch 2.11: the trace does not tell its version"));
-  // Where the table would have taken another backend than the trace shows, it does not know why.
-  const std::string other = made(dims, "_scaled_dot_product_efficient_attention", kH200);
-  EXPECT_THAT(hunch({"check", "--guess", "backend=flash", other}).out, Not(HasSubstr("cannot take")));
+  // Others may have been switched off: on an H200 the table takes cudnn, and still knows of flash.
+  EXPECT_THAT(hunch({"check", "--guess", "backend=flash",
+                     made(dims, "_scaled_dot_product_efficient_attention", kH200)})
+                  .out,
+              HasSubstr("flash cannot take"));
+  // Where the table could not have taken what the trace shows, it does not know why.
+  const std::string heads = "[[2, 8, 128, 64], [2, 2, 128, 64], [2, 2, 128, 64], [2, 1, 128, 128]]";
+  EXPECT_THAT(hunch({"check", "--guess", "backend=flash",
+                     made(heads, "_scaled_dot_product_efficient_attention", kA100)})
+                  .out,
+              Not(HasSubstr("cannot take")));
+  // Nor where it would have taken the guessed one.
+  const std::string plain = "[[2, 8, 128, 64], [2, 8, 128, 64], [2, 8, 128, 64], []]";
+  EXPECT_THAT(
+      hunch({"check", "--guess", "backend=flash", made(plain, "_scaled_dot_product_attention_math", kA100)})
+          .out,
+      Not(HasSubstr("stands behind")));
+}
+
+TEST_F(Why, ACallThatLaunchesNothingIsTheCpus) {
+  const std::string dims = "[[2, 8, 128, 64], [2, 8, 128, 64], [2, 8, 128, 64], []]";
+  const auto asked = [&](const std::string& launch_at) {
+    const std::string file = made(dims, "_scaled_dot_product_attention_math", kA100);
+    std::string json = read_file(file);
+    const std::string at = "\"ts\": 20,";
+    json.replace(json.find(at), at.size(), "\"ts\": " + launch_at + ",");
+    return hunch({"why", "--from-trace", write("moved.json", json)}).out;
+  };
+  EXPECT_THAT(asked("20"), HasSubstr("sm_80"));
+  EXPECT_THAT(asked("150"), HasSubstr(", cpu takes"));
 }
 
 TEST_F(Why, CallsOfABackendsOwnOpAreTold) {
