@@ -119,6 +119,12 @@ class Finder {
     return values[4] == "True";
   }
 
+  // The flag speaks of query, key and value alone: a mask may have a gradient without it.
+  bool has_float_mask(const AttentionCall& call) const {
+    const auto types = input_types(trace_, call.backend_op);
+    return types.size() > 3 && !types[3].empty() && types[3] != "bool" && types[3] != "Scalar";
+  }
+
   // Autograd's node of a fused backend's op.
   EventId node_of(const AttentionCall& call) const {
     if (call.backend_op == kNone || call.backend == "math") return kNone;
@@ -170,10 +176,12 @@ class Finder {
       call.because = std::move(because);
     };
     const auto row = [&](EventId event) { return trace_.source_index[event]; };
-    if (const auto wants = wants_log_sumexp(call))
+    const auto wants = wants_log_sumexp(call);
+    if (wants && (*wants || !has_float_mask(call)))
       return tell(*wants ? Gradients::needed : Gradients::not_needed,
                   fmt::format("compute_log_sumexp of event {} is {}", row(call.backend_op),
                               *wants ? "True" : "False"));
+    const Gradients some = wants ? Gradients::mask_only : Gradients::needed;  // where a node was made
     if (call.compiled)
       return tell(Gradients::not_told, "in compiled code, whose backend was chosen when it was compiled");
     const int64_t number = number_of(call.op);
@@ -187,13 +195,13 @@ class Finder {
       return tell(Gradients::not_needed,
                   fmt::format("autograd's number is still {} at event {}, behind it", number, row(next)));
     if (const EventId node = node_of(call); node != kNone)
-      return tell(Gradients::needed, fmt::format("event {} is its backward", row(node)));
+      return tell(some, fmt::format("event {} is its backward", row(node)));
     EventId later = kNone;  // an op that shows that the call used up a number
     for (const EventId op : inner)
       if (later == kNone && number_of(op) > number) later = op;
     if (later == kNone && beside && number_of(next) > number) later = next;
     if (later != kNone)
-      return tell(call.backend == "math" ? of_math(number, inner) : Gradients::needed,
+      return tell(call.backend == "math" ? of_math(number, inner) : some,
                   fmt::format("autograd's number moves on from {} to {} by event {}", number,
                               number_of(later), row(later)));
     tell(Gradients::not_told, "neither a backward of it nor an op right behind it is in the trace");

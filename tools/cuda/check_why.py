@@ -1,18 +1,21 @@
 #!/usr/bin/env python3
 """Holds `hunch why` against the PyTorch that is installed: the same random problems put to both.
 
-For each problem PyTorch is asked torch.backends.cuda.can_use_{flash,efficient,cudnn}_attention and which
-backend _fused_sdp_choice takes; for --profile of them the call is made, and the backend read from its ops.
-hunch answers all problems in one process (`hunch why --problems - --format json`). Prints the agreement and
-every disagreement with its problem; exit status 1 where there is one. Needs a CUDA device.
+For each problem PyTorch is asked torch.backends.cuda.can_use_{flash,efficient,cudnn}_attention and which backend
+_fused_sdp_choice takes; for --profile of them the call is made, and the backend read from its ops. --trace calls go into one
+trace, of which `hunch why --from-trace` is to tell backend, scalars and gradients as they were. hunch answers all problems
+in one process (`hunch why --problems - --format json`). Prints the first disagreements with their problems, and a table of
+the agreement last; exit status 1 where something disagrees. On a CPU (--device cpu) there is a choice and no can_use_*.
 
-usage: check_why.py --hunch PATH [--count 2000] [--seed 1] [--profile 100]
+usage: check_why.py --hunch PATH [--device cuda] [--count 2000] [--seed 1] [--profile 100] [--trace 200]
 """
 import argparse
 import json
 import random
 import subprocess
 import sys
+import tempfile
+import time
 import warnings
 
 DTYPES = {"f32": "float32", "bf16": "bfloat16", "f16": "float16", "f64": "float64"}
@@ -140,7 +143,7 @@ def ask_torch(torch, p, device="cuda", choice=True):
             params = cuda.SDPAParams(query, key, value, mask, p["dropout"], causal, p["gqa"])
         except TypeError:  # before grouped heads
             params = cuda.SDPAParams(query, key, value, mask, p["dropout"], causal)
-        for name in FUSED:
+        for name in FUSED if device == "cuda" else ():
             if hasattr(cuda, f"can_use_{name}_attention"):
                 try:
                     answer[name] = getattr(cuda, f"can_use_{name}_attention")(params, False)
@@ -160,17 +163,22 @@ def ask_torch(torch, p, device="cuda", choice=True):
     return answer
 
 
-def profiled(torch, p):
+def synchronize(torch, device):
+    if device == "cuda":
+        torch.cuda.synchronize()
+
+
+def profiled(torch, p, device):
     """The backend of a call that was made, or why it could not be."""
     from torch.profiler import ProfilerActivity, profile
-    query, key, value, mask = tensors_of(torch, p, "cuda")
+    query, key, value, mask = tensors_of(torch, p, device)
     with Settings(torch, p), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             with profile(activities=[ProfilerActivity.CPU]) as recorded:
                 torch.nn.functional.scaled_dot_product_attention(
                     query, key, value, mask, p["dropout"], p["mask"] == "causal", enable_gqa=p["gqa"])
-                torch.cuda.synchronize()
+                synchronize(torch, device)
         except RuntimeError as error:
             return "error", str(error).split("\n")[0]
     found = {OPS[e.key.split("::")[-1]] for e in recorded.key_averages() if e.key.split("::")[-1] in OPS}
@@ -192,54 +200,131 @@ def ask_hunch(hunch, problems, options):
     return answers
 
 
+class Agreement:
+    """Rows of the table: how much was compared, and what disagreed."""
+    SHOWN = 12  # disagreements of a row that are printed
+
+    def __init__(self):
+        self.rows = {}
+
+    def compare(self, row, ours, theirs, about):
+        """`ours` None: not told."""
+        counts = self.rows.setdefault(row, {"agree": 0, "disagree": 0, "not told": 0})
+        if ours is None:
+            counts["not told"] += 1
+        elif ours == theirs:
+            counts["agree"] += 1
+        else:
+            counts["disagree"] += 1
+            if counts["disagree"] <= self.SHOWN:
+                print(f"DISAGREE {row}: hunch {ours}, PyTorch {theirs}: {about}", flush=True)
+
+    def table(self):
+        print(f"{'':<22}{'agree':>8}{'disagree':>10}{'not told':>10}")
+        for row, counts in self.rows.items():
+            print(f"{row:<22}{counts['agree']:>8}{counts['disagree']:>10}{counts['not told']:>10}")
+        return sum(counts["disagree"] for counts in self.rows.values())
+
+
+def check_trace(torch, hunch, options, problems, device, agreement):
+    """Calls in one trace: what is told of each against what was asked. Switches are as PyTorch has them."""
+    from torch.profiler import ProfilerActivity, profile, record_function
+    made = []
+    activities = [ProfilerActivity.CPU] + ([ProfilerActivity.CUDA] if device == "cuda" else [])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tensors = [tensors_of(torch, p, device) for p in problems]
+        with profile(activities=activities, record_shapes=True) as recorded:
+            for number, (p, (query, key, value, mask)) in enumerate(zip(problems, tensors)):
+                try:
+                    with record_function(f"call {number}"):
+                        out = torch.nn.functional.scaled_dot_product_attention(
+                            query, key, value, mask, p["dropout"], p["mask"] == "causal", enable_gqa=p["gqa"])
+                        if number % 3 == 0 and out.requires_grad:
+                            out.sum().backward()
+                        elif number % 3 == 1:
+                            out + 1
+                except RuntimeError:
+                    continue
+                made.append(number)
+            synchronize(torch, device)
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/trace.json"
+            recorded.export_chrome_trace(path)
+            with open(path) as file:
+                events = json.load(file)["traceEvents"]
+            done = subprocess.run([*hunch.split(), "why", "--from-trace", path, "--format", "json", *options],
+                                  capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"hunch why --from-trace: status {done.returncode}: {done.stderr}")
+    ranges = [(e["ts"], e["ts"] + e["dur"], int(e["name"].split()[1])) for e in events
+              if e.get("cat") == "user_annotation" and e["name"].startswith("call ")]
+    seen = set()
+    for call in json.loads(done.stdout)["calls"]:
+        for event in call["events"]:
+            at = events[event]["ts"]
+            number = next(n for start, end, n in ranges if start <= at <= end)
+            seen.add(number)
+            if number not in made:  # it failed somewhere within
+                continue
+            p = problems[number]
+            about = json.dumps(p)
+            told = call["dispatchers"][0]
+            # Another one that something untold would explain is not told: a mask's gradient beside the query's.
+            settled = told["settled"] and not (call["agrees"] == "no" and call["explanations"])
+            agreement.compare("trace: backend", told["takes"] if settled else None, call["took"], about)
+            needed = ("needed" if p["grad"] else "of the mask only" if p.get("mask_grad") else "not needed")
+            ours = call["gradients"] if call["gradients"] != "not told" else None
+            agreement.compare("trace: gradients", ours, needed, f"{call['gradients_because']}: {about}")
+            for name, ours, theirs in (("mask", call["problem"]["mask"], p["mask"]),
+                                       ("dropout", call["problem"]["dropout"], p["dropout"])):
+                agreement.compare(f"trace: {name}", ours, theirs, about)
+    for number in set(made) - seen:
+        agreement.compare("trace: found", False, True, json.dumps(problems[number]))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--hunch", required=True, help="the program; words before it may start it")
+    parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda")
     parser.add_argument("--count", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--profile", type=int, default=100, help="calls that are really made")
+    parser.add_argument("--profile", type=int, default=100, help="calls that are really made, one recording each")
+    parser.add_argument("--trace", type=int, default=200, help="calls in one trace, for --from-trace")
     args = parser.parse_args()
     import torch
-    major, minor = torch.cuda.get_device_capability()
-    cudnn = torch.backends.cudnn.version()
-    options = ["--torch", ".".join(torch.__version__.split("+")[0].split(".")[:2]), "--arch", f"sm_{major}{minor}",
-               "--cudnn", f"{cudnn // 10000}.{cudnn // 100 % 100}.{cudnn % 100}", "--cuda", torch.version.cuda]
+    started = time.monotonic()
+    options = ["--torch", torch.__version__.split("+")[0]]
+    if args.device == "cuda":
+        major, minor = torch.cuda.get_device_capability()
+        options += ["--arch", f"sm_{major}{minor}", "--cudnn", str(torch.backends.cudnn.version()),
+                    "--cuda", torch.version.cuda]
+    else:
+        options += ["--arch", "cpu"]
     rng = random.Random(args.seed)
     problems = [random_problem(rng) for _ in range(args.count)]
     answers = ask_hunch(args.hunch, problems, options)
-    print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}, {' '.join(options)}, "
-          f"{len(problems)} problems, seed {args.seed}")
-    disagreements, compared, unknown = 0, 0, 0
-    taken = {}
+    name = torch.cuda.get_device_name() if args.device == "cuda" else "CPU"
+    print(f"PyTorch {torch.__version__}, {name}, {' '.join(options)}, {len(problems)} problems, seed {args.seed}", flush=True)
+    agreement, taken, failed = Agreement(), {}, {}
     for p, ours in zip(problems, answers):
-        theirs = ask_torch(torch, p)
+        theirs = ask_torch(torch, p, args.device)
         taken[theirs["takes"]] = taken.get(theirs["takes"], 0) + 1
         for what in (*FUSED, "takes"):
-            mine = ours[what]
-            if mine is None:
-                unknown += 1
-                continue
-            compared += 1
-            if mine != theirs[what]:
-                disagreements += 1
-                print(f"DISAGREE {what}: hunch {mine}, PyTorch {theirs[what]} {theirs.get('message', '')}: "
-                      f"{json.dumps(p)}")
-    made, wrong, failed = 0, 0, {}
+            if what in theirs:
+                agreement.compare(what, ours[what], theirs[what], f"{theirs.get('message', '')} {json.dumps(p)}")
     for p, ours in list(zip(problems, answers))[:args.profile]:
-        backend, message = profiled(torch, p)
+        backend, message = profiled(torch, p, args.device)
         if backend == "error":
             failed[message[:90]] = failed.get(message[:90], 0) + 1
-            continue
-        made += 1
-        if backend != ours["takes"]:
-            wrong += 1
-            print(f"DISAGREE call: hunch {ours['takes']}, ops {backend}: {json.dumps(p)}")
-    print(f"taken: {taken}")
-    print(f"verdicts: {compared - disagreements} of {compared} agree, {unknown} not told; "
-          f"calls made: {made - wrong} of {made} agree")
+        else:
+            agreement.compare("calls made", ours["takes"], backend, json.dumps(p))
+    plain = [p for p in problems if "enable" not in p and not p["deterministic"]]
+    check_trace(torch, args.hunch, options, plain[:args.trace], args.device, agreement)
     for message, count in failed.items():
         print(f"  {count} calls refused by PyTorch itself: {message}")
-    return 1 if disagreements + wrong else 0
+    print(f"taken: {taken}; {time.monotonic() - started:.0f} s")
+    return 1 if agreement.table() else 0
 
 
 if __name__ == "__main__":

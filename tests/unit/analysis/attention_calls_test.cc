@@ -125,6 +125,30 @@ TEST(AttentionCalls, TheBackendsOpSaysWhetherABackwardWillCome) {
   }
 }
 
+TEST(AttentionCalls, AFloatMaskMayHaveAGradientOfItsOwn) {
+  for (const bool moves : {false, true}) {
+    HandMade made;
+    made.numbered_op(kSdpa, 0, 10, "1", 5, 0);
+    trace::OpDetail detail;
+    detail.sequence_number = 5;
+    detail.input_values = made.builder().intern(R"(["","","","","False","0.","False",""])");
+    detail.input_types =
+        made.builder().intern(R"(["c10::Half","c10::Half","c10::Half","c10::Half","Scalar"])");
+    trace::Event event;
+    event.kind = trace::EventKind::op;
+    event.name = "aten::_scaled_dot_product_efficient_attention";
+    event.track = made.builder().track("100", "1");
+    event.start = 1'000;
+    event.duration = 5'000;
+    event.op = &detail;
+    made.builder().add(event);
+    made.numbered_op("aten::mul", 20, 21, "1", moves ? 6 : 5, 0);
+    const auto calls = calls_of(made);
+    ASSERT_EQ(calls.size(), 1u);
+    EXPECT_EQ(calls[0].gradients, moves ? Gradients::mask_only : Gradients::not_needed);
+  }
+}
+
 TEST(AttentionCalls, BackwardOpsAreNoCalls) {
   HandMade made;
   made.op("aten::_scaled_dot_product_flash_attention_backward", 0, 10);
