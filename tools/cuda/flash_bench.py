@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges and times the fused CUDA kernels beside PyTorch's backends, in one run on the GPU at hand.
 
-usage: flash_bench.py LIBRARY [--problems N] [--seed N] [--no-times] [--types bf16,f16,f32]
+usage: flash_bench.py LIBRARY [--problems N] [--seed N] [--no-times] [--decode-only] [--types bf16,f16,f32]
 
 LIBRARY is libhunch_fused_sm80.so of a build with CUDA. Needs PyTorch. Correctness: over N random problems (types, layouts,
 lengths, grouped heads, masks, scales, splits) the error against double precision is at most twice that of a plain
@@ -47,7 +47,6 @@ class Kernel:
         self.library = C.CDLL(path)
         size = self.library.hunch_params_size()
         assert size == C.sizeof(Params), f"AttentionParams has {size} bytes there and {C.sizeof(Params)} here"
-        self.multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
 
     def params(self, q, k, v, out, lse=None, mask=None, causal=False, scale=None, splits=None,
                window=0, softcap=0.0):
@@ -68,7 +67,7 @@ class Kernel:
         p.aligned = int(all(
             t.data_ptr() % 16 == 0 and all(s * t.element_size() % 16 == 0 for s in (t.shape[3], *t.stride()[:3]))
             for t in (q, k, v, out)))
-        p.splits = splits or self.library.hunch_flash_splits(C.byref(p), self.multiprocessors)
+        p.splits = splits or self.library.hunch_flash_splits(C.byref(p))
         return p
 
     def run(self, backend, params, dtype):
@@ -111,7 +110,7 @@ def random_problem(rng):
             "length": rng.choice([1, 2, rng.randint(1, 130), rng.randint(1, 400), rng.randint(64, 1500)]),
             "kv_length": rng.choice([rng.randint(1, 400), rng.randint(1, 400), rng.randint(1, 3000)]),
             "head_dim": d, "value_dim": d if rng.random() < 0.8 else rng.randint(1, 256),
-            "backend": rng.choice(["flash", "flash", "flash_sm80", "efficient", "efficient"]),
+            "backend": rng.choice(["flash", "flash", "flash_sm80", "flash_counted", "efficient", "efficient"]),
             "dtype": rng.choice([torch.bfloat16, torch.float16, torch.float32]), "layout": rng.choice(["bhsd", "bshd"]),
             "mask": rng.choice(["none", "none", "causal", "bool", "rows", "f32", "own"]),
             "scale": rng.choice([None, None, None, 0.0, -0.1, 0.5]), "splits": rng.choice([None, None, 1, 2, 5]),
@@ -227,7 +226,9 @@ def time_decode(kernel, heads, kv_heads, keys, dim, dtype):
         step = pytorch_step(backend, [(q, *each) for each in sets], enable_gqa=heads != kv_heads)
         if takes(step):
             functions[name] = step
+    # With its parts as clusters where there are such, and as before sm_90: the last block puts them together.
     functions["our flash"] = lambda i: kernel.run("flash", calls[i % 3], dtype)
+    functions["our counted"] = lambda i: kernel.run("flash_counted", calls[i % 3], dtype)
     size = 2 * 2 * 8 * kv_heads * keys * dim
     return calls[0].splits, {name: size / ms / 1e6 for name, ms in take_turns(functions).items()}
 
@@ -263,6 +264,7 @@ def main():
     parser.add_argument("--problems", type=int, default=2000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-times", action="store_true")
+    parser.add_argument("--decode-only", action="store_true", help="times of decoding alone")
     parser.add_argument("--types", default="bf16,f16,f32")
     options = parser.parse_args()
     kernel = Kernel(options.library)
@@ -286,8 +288,9 @@ def main():
 
     types = [dtype for dtype, name in DTYPE_NAMES.items() if name in options.types.split(",")]
     half = [dtype for dtype in types if dtype != torch.float32]
-    print_shapes(kernel, SHAPES, types)
-    print_shapes(kernel, ODD_SHAPES, half)
+    if not options.decode_only:
+        print_shapes(kernel, SHAPES, types)
+        print_shapes(kernel, ODD_SHAPES, half)
     print("\none query, batch 8: heads, kv_heads, keys, head_dim, type: parts, GB/s of K and V, our flash over each")
     for dtype in half:
         for heads, kv_heads, keys, dim in DECODING:

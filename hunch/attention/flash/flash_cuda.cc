@@ -34,7 +34,7 @@ void flash_cuda(tensor::CudaDevice& device, const tiles::FusedProblem& problem) 
     facts.tensor_maps = false;  // only the driver knows which tensors it can describe
     kernel = choose_kernel(params, facts);
   }
-  params.splits = kernel.splits;
+  params.splits = kernel.parts.count;
   run(sm80::flash_forward(params, type, kernel));
 }
 

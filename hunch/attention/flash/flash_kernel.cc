@@ -17,8 +17,8 @@ constexpr int kLeastHopperQueries = 64;
 constexpr int64_t kMostHopperRows = int64_t{1} << 36;
 constexpr int kManyKeys = 4096;      // sm90, head_dim to 128: beyond, longer tiles of keys
 constexpr int kShortCausal = 1024;   // sm80, head_dim to 64: to here, small tiles
+constexpr int kMostClusteredKeys = 2048;  // a part, in clusters of more than two
 constexpr int kLeastPartKeys = 256;  // a part is worth at least four tiles of 64
-constexpr int kMostParts = 64;
 
 // Queries of one head that fill at most half a tile, in heads that share their keys.
 bool is_packed(const AttentionParams& p, int splits) {
@@ -100,20 +100,33 @@ int64_t shared_bytes_of(int compute) {
   return int64_t{99} << 10;
 }
 
-int key_splits(const AttentionParams& p, int multiprocessors) {
-  if (p.causal != 0 || multiprocessors <= 0) return 1;
-  const int64_t blocks = packed_tiles(p);
-  const int64_t slots = int64_t{2} * multiprocessors;
-  if (blocks == 0 || blocks * 4 > slots * 3) return 1;
-  const int64_t most = std::max(1, p.kv_length / kLeastPartKeys);
-  return static_cast<int>(std::clamp<int64_t>(slots / blocks, 1, std::min<int64_t>(most, kMostParts)));
+bool has_clusters(const DeviceFacts& facts, int blocks) {
+  return blocks > 1 && blocks <= kMostClustered && facts.compute / 10 == 9 && facts.build.sm90a;
 }
 
-Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, int splits) {
+// By measurement (packed_sm80.cuh has the ladder): two blocks can always be a cluster. Larger clusters leave
+// holes, and do not all run at once unless they take no more than three quarters of the device; so with many
+// keys a part, where coming together is little of the time, a full device is worth more.
+Parts parts_of_keys(const AttentionParams& p, const DeviceFacts& facts) {
+  if (p.causal != 0 || facts.multiprocessors <= 0) return {};
+  const int64_t tiles = packed_tiles(p);
+  const int64_t slots = int64_t{2} * facts.multiprocessors;
+  if (tiles == 0 || tiles * 4 > slots * 3) return {};
+  const int64_t most = std::clamp<int64_t>(p.kv_length / kLeastPartKeys, 1, kMostParts);
+  const auto filling = static_cast<int>(std::clamp<int64_t>(slots / tiles, 1, most));
+  if (filling == 2) return {2, has_clusters(facts, 2)};
+  const auto clustered = static_cast<int>(std::min<int64_t>({slots * 3 / 4 / tiles, most, kMostClustered}));
+  if (has_clusters(facts, clustered) && clustered * tiles * 5 >= slots * 3 &&
+      p.kv_length / clustered <= kMostClusteredKeys)
+    return {clustered, true};
+  return {filling, false};
+}
+
+Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, Parts parts) {
   Kernel kernel;
-  kernel.splits = splits;
+  kernel.parts = parts;
   kernel.general = is_general(p);
-  kernel.packed = is_packed(p, splits);
+  kernel.packed = is_packed(p, parts.count);
   const int dim = std::max(p.head_dim, p.value_dim);
   if (kernel.general) {
     kernel.shape = dim <= 64 ? Shape::low64 : dim <= 128 ? Shape::low128 : Shape::low256;
@@ -140,7 +153,7 @@ Kernel choose_kernel(const AttentionParams& p, const DeviceFacts& facts) {
                                               : Shape::hopper128_long;
     return kernel;
   }
-  kernel = choose_sm80_kernel(p, facts, key_splits(p, facts.multiprocessors));
+  kernel = choose_sm80_kernel(p, facts, parts_of_keys(p, facts));
   kernel.obstacles = obstacles;
   return kernel;
 }
@@ -177,11 +190,12 @@ std::vector<std::string> because(const Kernel& kernel, const AttentionParams& p,
     out.push_back(fmt::format("the {} query heads of a key head share its tiles, as {} {} few rows",
                               p.heads / p.kv_heads, p.length,
                               p.length == 1 ? "query fills" : "queries fill"));
-  if (kernel.splits > 1)
+  if (kernel.parts.count > 1)
     out.push_back(
-        fmt::format("the keys in {} parts, for {} multiprocessors; the last block of a tile puts "
-                    "them together, in the same launch",
-                    kernel.splits, facts.multiprocessors));
+        fmt::format("the keys in {} parts, for {} multiprocessors; {}, in the same launch",
+                    kernel.parts.count, facts.multiprocessors,
+                    kernel.parts.clustered ? "they are a cluster of blocks, which put them together"
+                                     : "the last block of a tile puts them together"));
   if (facts.multiprocessors <= 0 && tile.family == Family::sm80 && p.causal == 0 && p.length <= kPackedRows)
     out.emplace_back(
         "whether the keys are split depends on the number of multiprocessors, which is not told");

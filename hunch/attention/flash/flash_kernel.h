@@ -88,6 +88,8 @@ constexpr Tile tile_of(Shape shape) {
   return {Family::sm90, 256, 128, 80, 2, 0, 0, false, 1};
 }
 
+inline constexpr int kMostParts = 64;      // of the keys
+inline constexpr int kMostClustered = 8;   // of them that can be a cluster of blocks
 inline constexpr int kPackedRows = 64;  // rows of a block with packed rows, whatever the shape
 
 // What a build has.
@@ -123,11 +125,19 @@ enum Obstacle : unsigned {
   kManyRows = 1u << 9,
 };
 
+// Into how many parts the keys of a tile are split, a block each, and how these come together within the one
+// launch: through memory, where the last block to come adds up, or in shared memory, as a cluster of blocks.
+struct Parts {
+  int count = 1;
+  bool clustered = false;
+  bool operator==(const Parts&) const = default;
+};
+
 struct Kernel {
   Shape shape = Shape::narrow;
   bool general = false;    // sm80: scores are scaled and masked before the maximum is taken
   bool packed = false;     // sm80: the query heads that share a key head fill one tile
-  int splits = 1;          // parts of the keys, put together within the one launch
+  Parts parts;             // of the keys
   unsigned obstacles = 0;  // why not the Hopper kernel
 
   Tile tile() const { return tile_of(shape); }
@@ -136,10 +146,12 @@ struct Kernel {
 
 // For bf16 and f16, with head_dim and value_dim of 1 to 256. `params.splits` is not read.
 Kernel choose_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts);
-// The sm_80 family's, with so many parts of the keys.
-Kernel choose_sm80_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts, int splits);
-// How many parts of the keys let few queries fill the device.
-int key_splits(const sm80::AttentionParams& params, int multiprocessors);
+// The sm_80 family's, with these parts.
+Kernel choose_sm80_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts, Parts parts);
+// The parts that let few queries fill the device.
+Parts parts_of_keys(const sm80::AttentionParams& params, const DeviceFacts& facts);
+// Whether this device and build have clusters of so many blocks.
+bool has_clusters(const DeviceFacts& facts, int blocks);
 
 // As recordings have it: "hunch::attention::sm90::flash_forward_kernel<bf16>".
 std::string_view kernel_name(Family family, sm80::ElementType type);

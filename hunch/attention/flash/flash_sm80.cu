@@ -19,23 +19,25 @@ int64_t packed_tiles(const AttentionParams& p, int tile_rows) {
 }
 
 template <class Shape, bool kGeneral, bool kDecode>
-Launch make(const AttentionParams& p, std::string_view name) {
+Launch make(const AttentionParams& p, const flash::Kernel& kernel, std::string_view name) {
   const int64_t tiles = int64_t{p.length + Shape::kRows - 1} / Shape::kRows;
   const int64_t blocks = kDecode ? packed_tiles(p, Shape::kRows) * p.splits : tiles * p.batch * p.heads;
   Launch launch = make_launch<flash_forward_kernel<Shape, kGeneral, kDecode>>(name, blocks, Shape::kThreads,
                                                                               Shape::kSharedBytes);
-  if (p.splits > 1) {
-    launch.workspace_floats = int64_t{p.splits} * p.batch * p.heads * p.length * (p.value_dim + 1);
-    launch.needs_counters = true;  // one a tile; key_splits splits no more than fill a device once
+  if (kernel.parts.clustered) {
+    launch.cluster = static_cast<uint32_t>(p.splits);
+  } else if (p.splits > 1) {
+    launch.workspace_floats = int64_t{p.splits} * p.batch * p.heads * p.length * (partial_columns(p) + 1);
+    launch.needs_counters = true;  // one a tile; parts_of_keys makes no more than fill a device once
   }
   return launch;
 }
 
 template <class T, flash::Shape kShape, bool kGeneral, bool kDecode>
-Launch make_of(const AttentionParams& p, std::string_view name) {
+Launch make_of(const AttentionParams& p, const flash::Kernel& kernel, std::string_view name) {
   static_assert(ShapeOf<T, kShape>::kSharedBytes == flash::tile_of(kShape).shared_bytes());
   static_assert(!kDecode || ShapeOf<T, kShape>::kRows == flash::kPackedRows);
-  return make<ShapeOf<T, kShape>, kGeneral, kDecode>(p, name);
+  return make<ShapeOf<T, kShape>, kGeneral, kDecode>(p, kernel, name);
 }
 
 template <class T>
@@ -43,31 +45,31 @@ Launch launch_of(const AttentionParams& p, const flash::Kernel& kernel, std::str
   using flash::Shape;
   switch (kernel.shape) {
     case Shape::small:
-      return make_of<T, Shape::small, false, false>(p, name);
+      return make_of<T, Shape::small, false, false>(p, kernel, name);
     case Shape::middle:
-      return make_of<T, Shape::middle, false, false>(p, name);
+      return make_of<T, Shape::middle, false, false>(p, kernel, name);
     case Shape::wide:
-      return make_of<T, Shape::wide, false, false>(p, name);
+      return make_of<T, Shape::wide, false, false>(p, kernel, name);
     case Shape::deep64:
-      return make_of<T, Shape::deep64, false, true>(p, name);
+      return make_of<T, Shape::deep64, false, true>(p, kernel, name);
     case Shape::deep128:
-      return make_of<T, Shape::deep128, false, true>(p, name);
+      return make_of<T, Shape::deep128, false, true>(p, kernel, name);
     case Shape::low64:
-      return kernel.packed ? make_of<T, Shape::low64, true, true>(p, name)
-                           : make_of<T, Shape::low64, true, false>(p, name);
+      return kernel.packed ? make_of<T, Shape::low64, true, true>(p, kernel, name)
+                           : make_of<T, Shape::low64, true, false>(p, kernel, name);
     case Shape::low128:
-      return kernel.packed ? make_of<T, Shape::low128, true, true>(p, name)
-                           : make_of<T, Shape::low128, true, false>(p, name);
+      return kernel.packed ? make_of<T, Shape::low128, true, true>(p, kernel, name)
+                           : make_of<T, Shape::low128, true, false>(p, kernel, name);
     case Shape::low256:
       if (kernel.general)
-        return kernel.packed ? make_of<T, Shape::low256, true, true>(p, name)
-                             : make_of<T, Shape::low256, true, false>(p, name);
-      return kernel.packed ? make_of<T, Shape::low256, false, true>(p, name)
-                           : make_of<T, Shape::low256, false, false>(p, name);
+        return kernel.packed ? make_of<T, Shape::low256, true, true>(p, kernel, name)
+                             : make_of<T, Shape::low256, true, false>(p, kernel, name);
+      return kernel.packed ? make_of<T, Shape::low256, false, true>(p, kernel, name)
+                           : make_of<T, Shape::low256, false, false>(p, kernel, name);
     default:
       break;
   }
-  return make_of<T, Shape::narrow, false, false>(p, name);
+  return make_of<T, Shape::narrow, false, false>(p, kernel, name);
 }
 
 }  // namespace

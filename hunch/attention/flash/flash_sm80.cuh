@@ -248,6 +248,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
 
   // Normalise and write: whole tiles through the memory of Q, so that rows leave in 16-byte pieces.
   __syncthreads();
+  [[maybe_unused]] const PartsInCluster<kDim, kRows> parts(shared);
+  static_assert(!kDecode || decltype(parts)::kBytes <= Shape::kSharedBytes);
+  static_assert(!kDecode || kRows * flash::kMostParts * 4 + 16 <= Shape::kSharedBytes);
 #pragma unroll
   for (int m = 0; m < kM; ++m)
 #pragma unroll
@@ -257,7 +260,9 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
       const int local = warp_row + m * 16 + lane / 4 + h * 8;
       const int row = rows.first + local;
       if constexpr (kDecode) {
-        if (row < rows.end) {
+        if (row < rows.end && parts.any()) {
+          parts.put(local, out[m], h, inverse, lse, lane);
+        } else if (row < rows.end) {
           const int64_t at = (static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length +
                              rows.position(row);
           write_packed_row<T, kDim>(p, rows.batch, rows.head_of(row), rows.position(row), split, at, lse,
@@ -276,13 +281,11 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head * p.o_head;
     store_rows<T, kDim, kM>(shared, target, p.o_row, rows.first, warp_row, p.length, p.value_dim, p.aligned,
                             lane);
+  } else if (parts.any()) {
+    parts.template combine<T, Shape::kWarps>(p, rows);
   } else if (p.splits > 1) {
     if (!is_last_part(p, static_cast<int>(block), reinterpret_cast<int*>(shared))) return;
-    for (int row = rows.first + warp; row < min(rows.first + kRows, rows.end); row += Shape::kWarps) {
-      const int64_t at =
-          (static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length + rows.position(row);
-      combine_parts<T>(p, rows.batch, rows.head_of(row), rows.position(row), at, lane);
-    }
+    combine_parts<T, kRows, Shape::kWarps>(p, rows, reinterpret_cast<float*>(shared) + 4);
   }
 }
 

@@ -10,6 +10,9 @@
 // once: 0.72 to 0.97.
 #pragma once
 
+#include <cooperative_groups.h>
+
+#include "hunch/attention/flash/flash_kernel.h"
 #include "hunch/attention/tiles/attention_params.h"
 #include "hunch/attention/tiles/loader_sm80.cuh"
 #include "hunch/attention/tiles/online_softmax_sm80.cuh"
@@ -38,10 +41,15 @@ __device__ __forceinline__ void load_packed_rows(uint32_t target, char* generic,
   }
 }
 
+// Columns of a part's row in `partial_out`: whole 16 bytes.
+__host__ __device__ __forceinline__ int64_t partial_columns(const AttentionParams& p) {
+  return (p.value_dim + 3) / 4 * 4;
+}
+
 // The parts' log-sum-exp, [splits, batch, heads, length], behind their outputs, [splits, batch, heads,
-// length, value_dim].
+// length, partial_columns].
 __device__ __forceinline__ float* partial_lse(const AttentionParams& p, int64_t all_rows) {
-  return p.partial_out + p.splits * all_rows * p.value_dim;
+  return p.partial_out + p.splits * all_rows * partial_columns(p);
 }
 
 // One row (half `h` of an accumulator) to the output or, where keys are split, to part `split`. `at` is the
@@ -55,14 +63,14 @@ __device__ __forceinline__ void write_packed_row(const AttentionParams& p, int b
   if (p.splits > 1) {
     const int64_t part = split * all_rows + at;
     if (lane % 4 == 0) __stcg(partial_lse(p, all_rows) + part, lse);
-    float* const target = p.partial_out + part * p.value_dim;
+    float* const target = p.partial_out + part * partial_columns(p);
 #pragma unroll
-    for (int d = 0; d < kDim / 8; ++d)
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        const int column = d * 8 + (lane % 4) * 2 + e;
-        if (column < p.value_dim) __stcg(target + column, out[d][2 * h + e] * inverse);
-      }
+    for (int d = 0; d < kDim / 8; ++d) {
+      const int column = d * 8 + (lane % 4) * 2;
+      if (column < p.value_dim)
+        __stcg(reinterpret_cast<float2*>(target + column),
+               make_float2(out[d][2 * h] * inverse, out[d][2 * h + 1] * inverse));
+    }
     return;
   }
   if (p.lse != nullptr && lane % 4 == 0) p.lse[at] = lse;
@@ -80,45 +88,152 @@ __device__ __forceinline__ void write_packed_row(const AttentionParams& p, int b
 // the others wrote before is then there to be read. The counter is zero again after it. `flag` is shared
 // memory that no one else uses.
 __device__ __forceinline__ bool is_last_part(const AttentionParams& p, int tile, int* flag) {
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();  // of what all threads wrote, as they met at the barrier
     const auto others = static_cast<unsigned>(p.splits - 1);
     *flag = atomicInc(p.counters + tile, others) == others ? 1 : 0;
+    __threadfence();
   }
   __syncthreads();
-  const bool last = *flag != 0;
-  if (last) __threadfence();
-  return last;
+  return *flag != 0;
 }
 
-// out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for row `at`; by one warp.
-template <class T>
-__device__ __forceinline__ void combine_parts(const AttentionParams& p, int batch, int head, int position,
-                                              int64_t at, int lane) {
-  const int64_t rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
-  const float* const lse = partial_lse(p, rows);
-  float most = -INFINITY;
-  for (int s = lane; s < p.splits; s += 32) most = fmaxf(most, __ldcg(lse + s * rows + at));
-  for (int step = 16; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, step));
-  float sum = 0.0f;
-  for (int s = lane; s < p.splits && most > -INFINITY; s += 32)
-    sum += expf(__ldcg(lse + s * rows + at) - most);
-  for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
-  T* const out = static_cast<T*>(p.out) + batch * p.o_batch + head * p.o_head + position * p.o_row;
-  constexpr int kMost = 8;  // of 32 columns each: value_dim is at most 256
-  float values[kMost] = {};
-  for (int s = 0; s < p.splits && most > -INFINITY; ++s) {
-    const float weight = expf(__ldcg(lse + s * rows + at) - most);
-    const float* const part = p.partial_out + (s * rows + at) * p.value_dim;
+// out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for the rows of a tile. lse(s, local) and
+// value(s, local, column) say what part s found for row `local` of the tile, four columns at a time; each has
+// a way to go, so those of several parts are asked for at once. By all threads of a block; of a row's columns
+// this one takes every `sharers`th four, from `share` on. `weights` is shared memory, kRows x parts.
+template <class T, int kRows, int kWarps, class Rows, class Lse, class Value>
+__device__ __forceinline__ void add_up_parts(const AttentionParams& p, const Rows& rows, float* weights,
+                                             int parts, int share, int sharers, const Lse& lse,
+                                             const Value& value) {
+  constexpr int kAtOnce = 8;
+  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
+  const int count = min(rows.first + kRows, rows.end) - rows.first;
+  for (int local = warp; local < count; local += kWarps) {
+    float most = -INFINITY, sum = 0.0f;
+    for (int s = lane; s < parts; s += 32) {
+      const float one = lse(s, local);
+      weights[local * parts + s] = one;
+      most = fmaxf(most, one);
+    }
 #pragma unroll
-    for (int i = 0; i < kMost; ++i)
-      if (i * 32 + lane < p.value_dim) values[i] += weight * __ldcg(part + i * 32 + lane);
+    for (int step = 16; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, step));
+    const float finite = most == -INFINITY ? 0.0f : most;
+    for (int s = lane; s < parts; s += 32) {
+      const float weight = expf(weights[local * parts + s] - finite);
+      weights[local * parts + s] = weight;
+      sum += weight;
+    }
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    const float inverse = sum != 0.0f ? 1.0f / sum : 0.0f;
+    for (int s = lane; s < parts; s += 32) weights[local * parts + s] *= inverse;
+    if (p.lse != nullptr && lane == 0 && share == 0) {
+      const int row = rows.first + local;
+      p.lse[(static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length +
+            rows.position(row)] = sum != 0.0f ? most + logf(sum) : -INFINITY;
+    }
   }
+  __syncthreads();
+  const int fours = (p.value_dim + 3) / 4;
+  for (int i = static_cast<int>(threadIdx.x) * sharers + share; i < count * fours;
+       i += kWarps * 32 * sharers) {
+    const int local = i / fours, column = i % fours * 4;
+    const float* const weight = weights + local * parts;
+    float4 out = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int first = 0; first < parts; first += kAtOnce) {
+      float4 values[kAtOnce];
 #pragma unroll
-  for (int i = 0; i < kMost; ++i)
-    if (i * 32 + lane < p.value_dim) out[i * 32 + lane] = T(most > -INFINITY ? values[i] / sum : 0.0f);
-  if (p.lse != nullptr && lane == 0) p.lse[at] = most > -INFINITY ? most + logf(sum) : -INFINITY;
+      for (int s = 0; s < kAtOnce; ++s)
+        if (first + s < parts) values[s] = value(first + s, local, column);
+#pragma unroll
+      for (int s = 0; s < kAtOnce; ++s)
+        if (first + s < parts) {
+          const float of_part = weight[first + s];
+          out.x += of_part * values[s].x;
+          out.y += of_part * values[s].y;
+          out.z += of_part * values[s].z;
+          out.w += of_part * values[s].w;
+        }
+    }
+    const int row = rows.first + local;
+    T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head_of(row) * p.o_head +
+                      rows.position(row) * p.o_row + column;
+    target[0] = T(out.x);
+    if (column + 1 < p.value_dim) target[1] = T(out.y);
+    if (column + 2 < p.value_dim) target[2] = T(out.z);
+    if (column + 3 < p.value_dim) target[3] = T(out.w);
+  }
 }
+
+// The parts that blocks left in `partial_out`, by all threads of one block. `shared` has kRows x kMostParts
+// floats.
+template <class T, int kRows, int kWarps, class Rows>
+__device__ __forceinline__ void combine_parts(const AttentionParams& p, const Rows& rows, float* shared) {
+  const int64_t all_rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
+  // The rows of a tile are those of neighbouring heads, and so stand below each other.
+  const int64_t first = (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first;
+  const float* const lses = partial_lse(p, all_rows) + first;
+  const float* const outs = p.partial_out + first * partial_columns(p);
+  const int64_t part = all_rows * partial_columns(p);
+  add_up_parts<T, kRows, kWarps>(
+      p, rows, shared, p.splits, 0, 1,
+      [&](int s, int local) { return __ldcg(lses + s * all_rows + local); },
+      [&](int s, int local, int column) {
+        return __ldcg(reinterpret_cast<const float4*>(outs + s * part + local * partial_columns(p) + column));
+      });
+}
+
+// The parts of a tile as a cluster of blocks: each block leaves its rows in its own shared memory, and all
+// blocks add up, each a share of the elements. `shared` has kBytes.
+template <int kDim, int kRows>
+class PartsInCluster {
+ public:
+  static constexpr int kBytes = kRows * (kDim + 1 + flash::kMostClustered) * 4;
+
+  __device__ __forceinline__ explicit PartsInCluster(char* shared)
+      : out_(reinterpret_cast<float*>(shared)), lse_(out_ + kRows * kDim), weights_(lse_ + kRows) {}
+
+  // False where blocks stand alone, as on every device before sm_90.
+  __device__ __forceinline__ bool any() const {
+#if __CUDA_ARCH__ >= 900
+    return cooperative_groups::cluster_group::num_blocks() > 1;
+#else
+    return false;
+#endif
+  }
+
+  __device__ __forceinline__ void put(int local, const float (&out)[kDim / 8][4], int h, float inverse,
+                                      float lse, int lane) const {
+    if (lane % 4 == 0) lse_[local] = lse;
+#pragma unroll
+    for (int d = 0; d < kDim / 8; ++d)
+      *reinterpret_cast<float2*>(out_ + local * kDim + d * 8 + lane % 4 * 2) =
+          make_float2(out[d][2 * h] * inverse, out[d][2 * h + 1] * inverse);
+  }
+
+  // By all threads of all blocks.
+  template <class T, int kWarps, class Rows>
+  __device__ __forceinline__ void combine(const AttentionParams& p, const Rows& rows) const {
+#if __CUDA_ARCH__ >= 900
+    const auto cluster = cooperative_groups::this_cluster();
+    cluster.sync();
+    add_up_parts<T, kRows, kWarps>(
+        p, rows, weights_, static_cast<int>(cluster.num_blocks()), static_cast<int>(cluster.block_rank()),
+        static_cast<int>(cluster.num_blocks()),
+        [&](int s, int local) { return *cluster.map_shared_rank(lse_ + local, s); },
+        [&](int s, int local, int column) {
+          return *reinterpret_cast<const float4*>(cluster.map_shared_rank(out_ + local * kDim + column, s));
+        });
+    cluster.sync();  // no block may go while another reads from it
+#endif
+  }
+
+ private:
+  float* out_;
+  float* lse_;
+  float* weights_;
+};
 
 }  // namespace hunch::attention::sm80

@@ -45,6 +45,7 @@ struct Launch {
   int registers = 0;         // per thread
   int64_t shared_bytes = 0;  // per block, static and dynamic
   int dynamic_bytes = 0;
+  uint32_t cluster = 1;               // blocks in a row that can see each other's shared memory
   int64_t workspace_floats = 0;       // where more than 0, the caller sets partial_out to so many
   bool needs_counters = false;        // the caller sets counters
   std::shared_ptr<const void> extra;  // what the kernel takes beside the parameters, if anything

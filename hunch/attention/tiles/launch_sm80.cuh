@@ -62,9 +62,21 @@ Launch make_launch(std::string_view name, int64_t blocks, int threads, int dynam
     if (self.blocks > kMaxBlocks) return cudaErrorInvalidConfiguration;
     AttentionParams copy = params;
     void* arguments[] = {&copy};
-    return cudaLaunchKernel(reinterpret_cast<const void*>(kKernel), dim3(static_cast<unsigned>(self.blocks)),
-                            dim3(self.threads), arguments, static_cast<std::size_t>(self.dynamic_bytes),
-                            static_cast<cudaStream_t>(stream));
+    cudaLaunchAttribute cluster = {};
+    cluster.id = cudaLaunchAttributeClusterDimension;
+    cluster.val.clusterDim.x = self.cluster;
+    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    cudaLaunchConfig_t config = {};
+    config.gridDim = dim3(static_cast<unsigned>(self.blocks));
+    config.blockDim = dim3(self.threads);
+    config.dynamicSmemBytes = static_cast<std::size_t>(self.dynamic_bytes);
+    config.stream = static_cast<cudaStream_t>(stream);
+    config.attrs = &cluster;
+    config.numAttrs = self.cluster > 1 ? 1 : 0;
+    if (config.numAttrs > 0)
+      return cudaLaunchKernelExC(&config, reinterpret_cast<const void*>(kKernel), arguments);
+    return cudaLaunchKernel(reinterpret_cast<const void*>(kKernel), config.gridDim, config.blockDim,
+                            arguments, config.dynamicSmemBytes, config.stream);
   };
   return launch;
 }

@@ -150,25 +150,59 @@ TEST(FlashKernel, FewQueriesPackHeadsAndSplitKeys) {
   EXPECT_EQ(kernel.obstacles, kFewQueries);
   EXPECT_TRUE(kernel.packed);
   EXPECT_EQ(kernel.shape, Shape::deep128);
-  EXPECT_EQ(kernel.splits, key_splits(p, 132));
-  EXPECT_GT(kernel.splits, 1);
-  EXPECT_LE(kernel.splits, 4096 / 256);
+  EXPECT_EQ(kernel.parts, parts_of_keys(p, device(90)));
+  EXPECT_GT(kernel.parts.count, 1);
+  EXPECT_LE(kernel.parts.count, 4096 / 256);
   EXPECT_THAT(words(p, device(90)), HasSubstr("for 132 multiprocessors"));
   EXPECT_THAT(words(p, device(90)), HasSubstr("the 4 query heads of a key head share its tiles"));
   // More multiprocessors never mean fewer parts; a full device means one.
   int before = 1;
   for (const int multiprocessors : {8, 16, 64, 108, 132, 148}) {
-    EXPECT_GE(key_splits(p, multiprocessors), before);
-    before = key_splits(p, multiprocessors);
+    const Parts parts = parts_of_keys(p, device(80, multiprocessors));
+    EXPECT_GE(parts.count, before);
+    EXPECT_FALSE(parts.clustered);
+    before = parts.count;
   }
   auto full = p;
   full.batch = 1024;
-  EXPECT_EQ(choose_kernel(full, device(90)).splits, 1);
+  EXPECT_EQ(choose_kernel(full, device(90)).parts.count, 1);
   EXPECT_TRUE(choose_kernel(full, device(90)).packed);
   // Causal keys are not split, and what is not known splits nothing.
-  EXPECT_EQ(key_splits(call(32, 8, 1, 4096, 128, true), 132), 1);
-  EXPECT_EQ(choose_kernel(p, device(90, 0)).splits, 1);
+  EXPECT_EQ(parts_of_keys(call(32, 8, 1, 4096, 128, true), device(90)).count, 1);
+  EXPECT_EQ(choose_kernel(p, device(90, 0)).parts.count, 1);
   EXPECT_THAT(words(p, device(90, 0)), HasSubstr("which is not told"));
+}
+
+TEST(FlashKernel, PartsAreAClusterWhereThatPays) {
+  const auto parts = [](int tiles, int keys, int compute = 90, Build build = kFull) {
+    auto p = call(tiles, tiles, 1, keys, 64, false);
+    p.batch = 1;
+    return parts_of_keys(p, device(compute, 132, build));
+  };
+  const auto cluster = [](int count) { return Parts{count, true}; };
+  const auto through_memory = [](int count) { return Parts{count, false}; };
+  EXPECT_EQ(parts(128, 4096), cluster(2));
+  EXPECT_EQ(parts(128, 1 << 20), cluster(2));
+  EXPECT_EQ(parts(64, 4096), cluster(3));
+  EXPECT_EQ(parts(64, 16384), through_memory(4));
+  EXPECT_EQ(parts(32, 8192), cluster(6));
+  EXPECT_EQ(parts(8, 8192), through_memory(32));  // more than a cluster may have
+  EXPECT_EQ(parts(64, 255), through_memory(1));
+  EXPECT_EQ(parts(64, 600), cluster(2));
+  EXPECT_EQ(parts(199, 4096), through_memory(1));
+  for (const int compute : {80, 86, 89, 120}) {
+    EXPECT_EQ(parts(128, 4096, compute), through_memory(2)) << compute;
+    EXPECT_EQ(parts(64, 4096, compute), through_memory(4)) << compute;
+  }
+  EXPECT_EQ(parts(64, 4096, 90, {true, false, 80}), through_memory(4));
+  const auto p = call(32, 8, 1, 4096, 128, false);
+  const auto told = [&p](Parts which) {
+    return base::join(because(choose_sm80_kernel(p, device(90), which), p, device(90)), "\n");
+  };
+  EXPECT_THAT(told(cluster(3)),
+              HasSubstr("the keys in 3 parts, for 132 multiprocessors; they are a cluster of blocks, which put "
+                        "them together"));
+  EXPECT_THAT(told(through_memory(4)), HasSubstr("the last block of a tile puts them together"));
 }
 
 TEST(FlashKernel, PackedShapesHaveThePackedRows) {
