@@ -107,7 +107,7 @@ template <class T, int kRows, int kWarps, class Rows, class Lse, class Value>
 __device__ __forceinline__ void add_up_parts(const AttentionParams& p, const Rows& rows, float* weights,
                                              int parts, int share, int sharers, const Lse& lse,
                                              const Value& value) {
-  constexpr int kAtOnce = 8;
+  constexpr int kAtOnce = 16;
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int count = min(rows.first + kRows, rows.end) - rows.first;
   for (int local = warp; local < count; local += kWarps) {
