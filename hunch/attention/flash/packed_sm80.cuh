@@ -1,6 +1,7 @@
 // Decoding: what flash's packed rows need besides the common loop. Rows of a tile belong to several heads, so
-// each has an address of its own; with the keys split, results are parts in f32 that
-// the last block of a tile to come adds up.
+// each has an address of its own; with the keys split, results are parts in f32, which come together in the
+// same launch: in shared memory where the parts' blocks are a cluster, else through memory, where the last
+// block of a tile to come adds them up.
 //
 // The ladder, one query, batch 8, bf16, GB/s of K and V on one H200 (16 heads x 4096 keys x 64; 32 heads in
 // groups of 4 x 4096, 16384 and 65536 keys x 128; PyTorch 2.11's flash 2210, 1200, 4094, 4478): a tile for
@@ -8,6 +9,15 @@
 // 3120, 4080, 4466; with the parts put together in the same launch: 3338, 3238, 4182, 4532 (cuDNN 9.19: 3388,
 // 3296, 4212, 4522; before that, two launches, 0.93 to 0.99 of it). More or fewer parts than fill the device
 // once: 0.72 to 0.97.
+// From there, as a ratio to cuDNN in the same run, for the first three and for 8 heads in a group x 8192 keys
+// (32 parts):
+//   a row a warp adds up part by part, all threads fence               0.97  0.97  0.99  0.40
+//   one thread fences, a column a thread                                1.00  0.90  0.97   -
+//   ... four parts of a row a warp at once                              0.99  0.95  0.99  0.35
+//   ... weights in shared memory, eight parts of four columns at once   0.98  1.00  1.00  0.82  (sixteen: 0.73)
+//   two parts as a cluster; three of four, to 2048 keys a part          1.02  1.02  1.00   -
+// Clusters of four and eight that would fill the device do not all run at once: 0.72 and 0.69; of two or three
+// in place of four, with 16384 keys: 0.88 and 0.98.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -107,7 +117,7 @@ template <class T, int kRows, int kWarps, class Rows, class Lse, class Value>
 __device__ __forceinline__ void add_up_parts(const AttentionParams& p, const Rows& rows, float* weights,
                                              int parts, int share, int sharers, const Lse& lse,
                                              const Value& value) {
-  constexpr int kAtOnce = 16;
+  constexpr int kAtOnce = 8;  // 16: 0.89 to 0.99 of the speed
   const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
   const int count = min(rows.first + kRows, rows.end) - rows.first;
   for (int local = warp; local < count; local += kWarps) {
