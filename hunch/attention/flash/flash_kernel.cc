@@ -15,10 +15,10 @@ using sm80::ElementType;
 
 constexpr int kLeastHopperQueries = 64;
 constexpr int64_t kMostHopperRows = int64_t{1} << 36;
-constexpr int kManyKeys = 4096;      // sm90, head_dim to 128: beyond, longer tiles of keys
-constexpr int kShortCausal = 1024;   // sm80, head_dim to 64: to here, small tiles
+constexpr int kManyKeys = 4096;           // sm90, head_dim to 128: beyond, longer tiles of keys
+constexpr int kShortCausal = 1024;        // sm80, head_dim to 64: to here, small tiles
 constexpr int kMostClusteredKeys = 2048;  // a part, in clusters of more than two
-constexpr int kLeastPartKeys = 256;  // a part is worth at least four tiles of 64
+constexpr int kLeastPartKeys = 256;       // a part is worth at least four tiles of 64
 
 // Queries of one head that fill at most half a tile, in heads that share their keys.
 bool is_packed(const AttentionParams& p, int splits) {
@@ -191,11 +191,10 @@ std::vector<std::string> because(const Kernel& kernel, const AttentionParams& p,
                               p.heads / p.kv_heads, p.length,
                               p.length == 1 ? "query fills" : "queries fill"));
   if (kernel.parts.count > 1)
-    out.push_back(
-        fmt::format("the keys in {} parts, for {} multiprocessors; {}, in the same launch",
-                    kernel.parts.count, facts.multiprocessors,
-                    kernel.parts.clustered ? "they are a cluster of blocks, which put them together"
-                                     : "the last block of a tile puts them together"));
+    out.push_back(fmt::format("the keys in {} parts, for {} multiprocessors; {}, in the same launch",
+                              kernel.parts.count, facts.multiprocessors,
+                              kernel.parts.clustered ? "they are a cluster of blocks, which put them together"
+                                                     : "the last block of a tile puts them together"));
   if (facts.multiprocessors <= 0 && tile.family == Family::sm80 && p.causal == 0 && p.length <= kPackedRows)
     out.emplace_back(
         "whether the keys are split depends on the number of multiprocessors, which is not told");

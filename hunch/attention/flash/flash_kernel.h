@@ -88,9 +88,9 @@ constexpr Tile tile_of(Shape shape) {
   return {Family::sm90, 256, 128, 80, 2, 0, 0, false, 1};
 }
 
-inline constexpr int kMostParts = 64;      // of the keys
-inline constexpr int kMostClustered = 8;   // of them that can be a cluster of blocks
-inline constexpr int kPackedRows = 64;  // rows of a block with packed rows, whatever the shape
+inline constexpr int kMostParts = 64;     // of the keys
+inline constexpr int kMostClustered = 8;  // of them that can be a cluster of blocks
+inline constexpr int kPackedRows = 64;    // rows of a block with packed rows, whatever the shape
 
 // What a build has.
 struct Build {

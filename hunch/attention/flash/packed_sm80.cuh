@@ -14,10 +14,10 @@
 //   a row a warp adds up part by part, all threads fence               0.97  0.97  0.99  0.40
 //   one thread fences, a column a thread                                1.00  0.90  0.97   -
 //   ... four parts of a row a warp at once                              0.99  0.95  0.99  0.35
-//   ... weights in shared memory, eight parts of four columns at once   0.98  1.00  1.00  0.82  (sixteen: 0.73)
-//   two parts as a cluster; three of four, to 2048 keys a part          1.02  1.02  1.00   -
-// Clusters of four and eight that would fill the device do not all run at once: 0.72 and 0.69; of two or three
-// in place of four, with 16384 keys: 0.88 and 0.98.
+//   ... weights in shared memory, eight parts of four columns at once   0.98  1.00  1.00  0.82  (sixteen:
+//   0.73) two parts as a cluster; three of four, to 2048 keys a part          1.02  1.02  1.00   -
+// Clusters of four and eight that would fill the device do not all run at once: 0.72 and 0.69; of two or
+// three in place of four, with 16384 keys: 0.88 and 0.98.
 #pragma once
 
 #include <cooperative_groups.h>
@@ -109,10 +109,10 @@ __device__ __forceinline__ bool is_last_part(const AttentionParams& p, int tile,
   return *flag != 0;
 }
 
-// out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for the rows of a tile. lse(s, local) and
-// value(s, local, column) say what part s found for row `local` of the tile, four columns at a time; each has
-// a way to go, so those of several parts are asked for at once. By all threads of a block; of a row's columns
-// this one takes every `sharers`th four, from `share` on. `weights` is shared memory, kRows x parts.
+// out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for the rows of a tile. lse(s, local)
+// and value(s, local, column) say what part s found for row `local` of the tile, four columns at a time; each
+// has a way to go, so those of several parts are asked for at once. By all threads of a block; of a row's
+// columns this one takes every `sharers`th four, from `share` on. `weights` is shared memory, kRows x parts.
 template <class T, int kRows, int kWarps, class Rows, class Lse, class Value>
 __device__ __forceinline__ void add_up_parts(const AttentionParams& p, const Rows& rows, float* weights,
                                              int parts, int share, int sharers, const Lse& lse,
@@ -188,8 +188,7 @@ __device__ __forceinline__ void combine_parts(const AttentionParams& p, const Ro
   const float* const outs = p.partial_out + first * partial_columns(p);
   const int64_t part = all_rows * partial_columns(p);
   add_up_parts<T, kRows, kWarps>(
-      p, rows, shared, p.splits, 0, 1,
-      [&](int s, int local) { return __ldcg(lses + s * all_rows + local); },
+      p, rows, shared, p.splits, 0, 1, [&](int s, int local) { return __ldcg(lses + s * all_rows + local); },
       [&](int s, int local, int column) {
         return __ldcg(reinterpret_cast<const float4*>(outs + s * part + local * partial_columns(p) + column));
       });

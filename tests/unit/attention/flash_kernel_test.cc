@@ -199,9 +199,10 @@ TEST(FlashKernel, PartsAreAClusterWhereThatPays) {
   const auto told = [&p](Parts which) {
     return base::join(because(choose_sm80_kernel(p, device(90), which), p, device(90)), "\n");
   };
-  EXPECT_THAT(told(cluster(3)),
-              HasSubstr("the keys in 3 parts, for 132 multiprocessors; they are a cluster of blocks, which put "
-                        "them together"));
+  EXPECT_THAT(
+      told(cluster(3)),
+      HasSubstr("the keys in 3 parts, for 132 multiprocessors; they are a cluster of blocks, which put "
+                "them together"));
   EXPECT_THAT(told(through_memory(4)), HasSubstr("the last block of a tile puts them together"));
 }
 
