@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "hunch/base/nvidia_libraries.h"
 #include "hunch/base/shared_library.h"
 #include "hunch/base/units.h"
 #include "hunch/tensor/cuda.h"
@@ -30,29 +31,23 @@ std::string three_parts(std::size_t version, std::size_t major, std::size_t mino
   return fmt::format("{}.{}.{}", version / major, version % major / minor, version % minor);
 }
 
-std::vector<Wanted> wanted() {
+// For a build with this version of the CUDA runtime, as 13000.
+std::vector<Wanted> wanted(int runtime_version) {
   return {
-      {"cuBLASLt",
-       {"libcublasLt.so.13"},
-       "matrix products on the GPU",
+      {"cuBLASLt", base::nvidia::cublaslt(runtime_version / 1000), "matrix products on the GPU",
        "the CUDA toolkit, or pip's nvidia-cublas",
        [](const SharedLibrary& library) -> std::string {
          auto* const ask = library.function<std::size_t()>("cublasLtGetVersion");
          return ask == nullptr ? "" : three_parts(ask(), 10000, 100);
        }},
-      {"CUPTI",
-       {"libcupti.so.13"},
-       "records what the GPU does",
+      {"CUPTI", base::nvidia::cupti(), "records what the GPU does",
        "the CUDA toolkit, or pip's nvidia-cuda-cupti",
        [](const SharedLibrary& library) -> std::string {
          auto* const ask = library.function<int(uint32_t*)>("cuptiGetVersion");
          uint32_t version = 0;
          return ask == nullptr || ask(&version) != 0 ? "" : fmt::format("API {}", version);
        }},
-      {"cuDNN",
-       {"libcudnn.so.9"},
-       "the variant cudnn",
-       "pip's nvidia-cudnn-cu13",
+      {"cuDNN", base::nvidia::cudnn(), "the variant cudnn", "pip's nvidia-cudnn-cu13",
        [](const SharedLibrary& library) -> std::string {
          auto* const ask = library.function<std::size_t()>("cudnnGetVersion");
          return ask == nullptr ? "" : three_parts(ask(), 10000, 100);
@@ -91,7 +86,7 @@ std::vector<DoctorItem> cuda_items() {
     items.push_back({fmt::format("cuda:{}", info.index), "ok",
                      fmt::format("{}, {}, {} multiprocessors, {}", info.name, info.features,
                                  info.multiprocessors, base::format_bytes(info.memory_bytes))});
-  for (const Wanted& library : wanted()) {
+  for (const Wanted& library : wanted(status.runtime_version)) {
     if (library.name == "cuDNN" && HUNCH_HAS_CUDNN == 0) {
       items.push_back({"cuDNN", "off", "not in this build: it needs cudnn-frontend's headers"});
       continue;

@@ -1,12 +1,13 @@
 // Every function by its name, and each allowed to be missing. See devices.h.
 #include "hunch/inject/devices.h"
 
+#include "hunch/base/nvidia_libraries.h"
 #include "hunch/base/shared_library.h"
 
 namespace hunch::inject {
 
 Driver::Driver() {
-  const auto library = base::SharedLibrary::open({"libcuda.so.1"});
+  const auto library = base::SharedLibrary::open(base::nvidia::driver());
   if (!library) return;
   const auto find = [&](auto& function, const char* name) {
     function = library->function<std::remove_pointer_t<std::remove_reference_t<decltype(function)>>>(name);

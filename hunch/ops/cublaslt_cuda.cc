@@ -3,6 +3,7 @@
 #include <string>
 
 #include "hunch/base/check.h"
+#include "hunch/base/nvidia_libraries.h"
 #include "hunch/base/shared_library.h"
 #include "hunch/ops/cublaslt.cuh"
 #include "hunch/ops/kernels_cuda.h"
@@ -19,8 +20,8 @@ std::string remedy() {
 }
 
 base::Result<CublasLt> open() {
-  const std::string name = "libcublasLt.so." + std::to_string(CUBLAS_VER_MAJOR);
-  const auto library = base::SharedLibrary::open({name}, base::cuda_library_folders());
+  const auto library =
+      base::SharedLibrary::open(base::nvidia::cublaslt(CUBLAS_VER_MAJOR), base::cuda_library_folders());
   if (!library)
     return base::fail(base::ErrorCode::environment,
                       "matmul on CUDA needs cuBLASLt: " + library.error().message, remedy());

@@ -28,6 +28,7 @@
 #include <mutex>
 #include <optional>
 
+#include "hunch/base/nvidia_libraries.h"
 #include "hunch/base/probe.h"
 #include "hunch/base/shared_library.h"
 #include "hunch/ops/ops.h"
@@ -211,15 +212,15 @@ class Library {
     opened_ = true;
     const auto folders = base::cuda_library_folders();
     // The interface asks the loader for the CUDA runtime by its plain name; one that is loaded is found.
-    const auto runtime = base::SharedLibrary::open({"libcudart.so.13", "libcudart.so.12"}, folders);
+    const auto runtime = base::SharedLibrary::open(base::nvidia::runtime(), folders);
     if (!runtime) {
       missing_ =
           "the CUDA runtime that cuDNN's interface needs could not be opened: " + runtime.error().message;
       return false;
     }
-    const auto library = base::SharedLibrary::open({"libcudnn.so.9"}, folders);
+    const auto library = base::SharedLibrary::open(base::nvidia::cudnn(), folders);
     if (!library) {
-      missing_ = "libcudnn.so.9 could not be opened: " + library.error().message;
+      missing_ = base::nvidia::cudnn().front() + " could not be opened: " + library.error().message;
       return false;
     }
     fe::cudnn_dlhandle = dlopen(library->name().c_str(), RTLD_NOW);

@@ -1,14 +1,14 @@
 // Finding and opening libcupti, and saying in words what its errors ask of a person. See library.h.
 #include "hunch/record/cupti/library.h"
 
+#include "hunch/base/nvidia_libraries.h"
 #include "hunch/base/shared_library.h"
 
 namespace hunch::record::cupti {
 namespace {
 
 base::Result<Library> open() {
-  auto opened = base::SharedLibrary::open({"libcupti.so.13", "libcupti.so.12", "libcupti.so"},
-                                          base::cuda_library_folders());
+  auto opened = base::SharedLibrary::open(base::nvidia::cupti(), base::cuda_library_folders());
   if (!opened)
     return base::fail(base::ErrorCode::environment, "CUPTI is not there: " + opened.error().message,
                       "install the CUDA toolkit's CUPTI, or put the folder of libcupti.so.13 into "

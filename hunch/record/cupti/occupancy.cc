@@ -3,6 +3,7 @@
 
 #include <unordered_map>
 
+#include "hunch/base/nvidia_libraries.h"
 #include "hunch/base/shared_library.h"
 
 namespace hunch::record::cupti {
@@ -53,7 +54,7 @@ Launched launched(CUpti_CallbackId id, const void* parameters) {
 }  // namespace
 
 DriverOccupancy::DriverOccupancy() {
-  const auto driver = base::SharedLibrary::open({"libcuda.so.1"});
+  const auto driver = base::SharedLibrary::open(base::nvidia::driver());
   if (driver) calculator_ = driver->function<Calculator>("cuOccupancyMaxActiveBlocksPerMultiprocessor");
 }
 
