@@ -48,6 +48,7 @@ class Analyzer {
     std::optional<BackendCollector> collector;
     const auto forwards = [&] {
       ranges = find_ranges(trace_, analysis_.timeline);
+      analysis_.too_deep_ranges = ranges.too_deep;
       if (ranges.source == ForwardSource::whole_trace)
         take_unnamed();
       else

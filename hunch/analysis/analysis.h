@@ -68,6 +68,7 @@ struct Analysis {
   FactsTable facts;                   // by StringId: facts of each device event's name, else default
   std::vector<Forward> forwards;      // in order of first start
   std::vector<EventId> unattributed;  // device work that belongs to no forward, by start
+  uint64_t too_deep_ranges = 0;       // that are no forwards: Ranges::too_deep
 
   // Whether a host event starts inside a run: on the run's thread, where it has one.
   bool lies_in(const ForwardRun& run, EventId host) const;

@@ -2,6 +2,8 @@
 #include "hunch/analysis/ranges.h"
 
 #include <algorithm>
+#include <functional>
+#include <queue>
 #include <string_view>
 
 #include "hunch/analysis/forward_threads.h"
@@ -116,6 +118,19 @@ class Placer {
   std::vector<std::size_t> placed_;
 };
 
+// Of each thread, ranges that start while kDeepestRanges others are open.
+void leave_out_deep(const Trace& trace, Ranges& ranges) {
+  using Ends = std::priority_queue<Ns, std::vector<Ns>, std::greater<>>;
+  std::vector<Ends> open(trace.tracks.size());
+  ranges.too_deep = std::erase_if(ranges.events, [&](EventId range) {
+    Ends& ends = open[trace.track[range]];
+    while (!ends.empty() && ends.top() < trace.start[range]) ends.pop();
+    if (ends.size() >= kDeepestRanges) return true;
+    ends.push(trace.end(range));
+    return false;
+  });
+}
+
 }  // namespace
 
 std::string_view name_of(ForwardSource source) {
@@ -158,6 +173,7 @@ Ranges find_ranges(const Trace& trace, const Timeline& timeline) {
     if (trace.start[a] != trace.start[b]) return trace.start[a] < trace.start[b];
     return trace.duration[a] != trace.duration[b] ? trace.duration[a] > trace.duration[b] : a < b;
   });
+  leave_out_deep(trace, ranges);
   return ranges;
 }
 

@@ -22,7 +22,12 @@ std::string_view name_of(ForwardSource source);
 struct Ranges {
   ForwardSource source = ForwardSource::whole_trace;
   std::vector<EventId> events;  // by start, then longer first; empty for the whole trace
+  uint64_t too_deep = 0;        // left out: more than kDeepestRanges of their thread are open around them
 };
+
+// Each piece of work belongs to all ranges around it, so their number must not grow with the trace: ranges
+// that were never ended would all be open at once.
+inline constexpr std::size_t kDeepestRanges = 100;
 
 // Annotations, nested ones too; steps where there are none; else the frames of modules (module_ranges.h);
 // the whole trace where there are none either.

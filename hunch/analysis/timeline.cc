@@ -58,13 +58,14 @@ class Nesting {
   // `ids`: the host events of one track, by start, longer first.
   void nest(std::span<const EventId> ids) {
     open_.clear();
+    open_ops_ = open_others_ = 0;
     for (const EventId id : ids) {
       const Ns end = trace_.end(id);
       Ns counted_end = end;
       while (!open_.empty()) {
         const Open top = open_.back();
         if (!starts_inside(id, top)) {
-          open_.pop_back();
+          close_last();
         } else if (end <= top.end + kNestingSlack) {
           break;
         } else if (has_doubtful_end(trace_.kind[id])) {
@@ -72,15 +73,24 @@ class Nesting {
           break;
         } else {
           // A true crossing. Whatever starts later and fits into `top` fits into this event too, and closer.
-          open_.pop_back();
+          close_last();
         }
       }
       if (!open_.empty()) parent_[id] = open_.back().event;
+      const bool op = trace_.kind[id] == EventKind::op;
+      uint32_t& open = op ? open_ops_ : open_others_;
+      if (open == (op ? kDeepestOps : kDeepestOthers)) continue;
+      ++open;
       open_.push_back({id, counted_end});
     }
   }
 
  private:
+  void close_last() {
+    --(trace_.kind[open_.back().event] == EventKind::op ? open_ops_ : open_others_);
+    open_.pop_back();
+  }
+
   // An event that starts where `top` ends follows it, unless it takes no time at all. Of two that take no
   // time at one instant, the second is inside only where its kind says so: a call inside an op.
   bool starts_inside(EventId id, const Open& top) const {
@@ -94,6 +104,7 @@ class Nesting {
   const Trace& trace_;
   std::vector<EventId>& parent_;
   std::vector<Open> open_;
+  uint32_t open_ops_ = 0, open_others_ = 0;
 };
 
 void nest_all(const Trace& trace, std::vector<EventId>& parent) {

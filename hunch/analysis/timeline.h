@@ -31,6 +31,11 @@ struct Timeline {
 // An event may end this much after the event it starts in and still nest: clocks and rounding differ.
 inline constexpr Ns kNestingSlack = 5'000;
 
+// Levels of nested ops, and of all else together. Real stacks of Python reach hundreds, ops a few dozen. What
+// nests deeper is a child of the last level, so that a walk outwards stays short whatever a trace holds.
+inline constexpr uint32_t kDeepestOps = 100;
+inline constexpr uint32_t kDeepestOthers = 2'000;
+
 // The same for any number of threads.
 Timeline build_timeline(const trace::Trace& trace, int threads = 1);
 

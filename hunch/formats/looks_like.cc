@@ -20,6 +20,7 @@ struct Magic {
 constexpr std::array kMagics = {
     Magic{"PK\x03\x04"sv, {"a zip archive", "unpack it and give the trace inside"}},
     Magic{"PK\x05\x06"sv, {"an empty zip archive", kGive}},
+    Magic{"\x1F\x8B"sv, {"gzip data within gzip data", "unpack it once and give what that makes"}},
     Magic{"\x28\xB5\x2F\xFD"sv, {"zstd-compressed", kUnpack}},
     Magic{"\xFD"
           "7zXZ"sv,
@@ -49,7 +50,7 @@ Looks looks_like(std::string_view bytes, std::string_view name) {
   if (bytes.size() > 262 && bytes.substr(257, 5) == "ustar") return {"a tar archive", kUnpack};
   std::string_view text = bytes;
   text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-  if (text.empty()) return {"blank", kGive};
+  if (text.empty()) return {"nothing but white space", kGive};
   if (text.front() == '<') return {"HTML or XML", "download the trace itself, not a page about it"};
   const bool binary = std::any_of(bytes.begin(), bytes.end(), [](char c) {
     const auto byte = static_cast<uint8_t>(c);

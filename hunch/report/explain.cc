@@ -125,10 +125,21 @@ struct Grouped {
   std::unordered_map<RowKey, std::size_t, RowHash> row_of;
 };
 
+// The median over `count` runs, of which those that `values` lacks have 0; none is negative.
+int64_t median_with_zeros(std::vector<int64_t> values, std::size_t count) {
+  const std::size_t zeros = count - values.size(), middle = (count - 1) / 2;
+  if (middle < zeros) return 0;
+  const auto at = values.begin() + static_cast<std::ptrdiff_t>(middle - zeros);
+  std::nth_element(values.begin(), at, values.end());
+  return *at;
+}
+
 Grouped group(const Analysis& analysis, const Forward& forward) {
+  // Of the runs that have some of it; room for each run of each row would grow with their product.
   struct PerRun {
     std::vector<int64_t> calls;
     std::vector<int64_t> time;
+    std::size_t last_run = SIZE_MAX;
   };
   const Trace& trace = *analysis.trace;
   std::unordered_map<RowKey, std::size_t, RowHash> found;
@@ -139,16 +150,21 @@ Grouped group(const Analysis& analysis, const Forward& forward) {
       const auto [at, fresh] = found.try_emplace(key_of(analysis, event), rows.size());
       if (fresh) {
         rows.push_back(make_row(analysis, forward, event));
-        sums.push_back(
-            {std::vector<int64_t>(forward.runs.size()), std::vector<int64_t>(forward.runs.size())});
+        sums.emplace_back();
       }
-      ++sums[at->second].calls[run];
-      sums[at->second].time[run] += trace.duration[event];
+      PerRun& sum = sums[at->second];
+      if (sum.last_run != run) {
+        sum.last_run = run;
+        sum.calls.push_back(0);
+        sum.time.push_back(0);
+      }
+      ++sum.calls.back();
+      sum.time.back() += trace.duration[event];
     }
   }
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].calls = spread_of(sums[i].calls).median;
-    rows[i].device_ns = spread_of(sums[i].time).median;
+    rows[i].calls = median_with_zeros(std::move(sums[i].calls), forward.runs.size());
+    rows[i].device_ns = median_with_zeros(std::move(sums[i].time), forward.runs.size());
   }
   // The most time first; ties keep the launch order.
   std::vector<std::size_t> order(rows.size());
@@ -271,6 +287,11 @@ Statistics statistics_of(const Analysis& analysis) {
   for (const auto& [reason, count] : trace.stats.reasons)
     statistics.skipped_reasons.emplace_back(reason, count);
   statistics.warnings = trace.stats.warnings;
+  if (analysis.too_deep_ranges > 0)
+    statistics.warnings.push_back(fmt::format(
+        "{} ranges are no forwards here: at least {} of their thread are open around each, as ranges "
+        "that never ended are",
+        analysis.too_deep_ranges, analysis::kDeepestRanges));
   return statistics;
 }
 

@@ -31,7 +31,14 @@ EventId TraceBuilder::add(const Event& event) {
   }
   trace_.start.push_back(event.start);
   trace_.duration.push_back(event.duration);
-  trace_.name.push_back(trace_.strings.intern(event.name));
+  std::string_view name = event.name;
+  if (name.size() > kLongestName) {
+    std::size_t end = kLongestName;
+    while (end > 0 && (static_cast<uint8_t>(name[end]) & 0xC0) == 0x80) --end;  // no half characters
+    name = name.substr(0, end);
+    repaired("name of more than 16 KiB, cut");
+  }
+  trace_.name.push_back(trace_.strings.intern(name));
   trace_.kind.push_back(event.kind);
   trace_.track.push_back(event.track);
   trace_.correlation.push_back(event.correlation);

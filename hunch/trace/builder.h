@@ -11,9 +11,12 @@
 
 namespace hunch::trace {
 
+// Longer names are cut: a report says a name for each piece of work, and no kernel's name comes near.
+inline constexpr std::size_t kLongestName = std::size_t{16} << 10;
+
 struct Event {
   EventKind kind = EventKind::other;
-  std::string_view name;
+  std::string_view name;  // UTF-8
   uint32_t track = 0;
   Ns start = 0;
   Ns duration = 0;

@@ -23,6 +23,13 @@ std::vector<EventId> Selection::evidence() const {
   return first == runs.end() ? std::vector<EventId>{} : *first;
 }
 
+Selection Gathered::of_runs(std::size_t all_runs) const {
+  Selection selection;
+  selection.runs.resize(all_runs);
+  for (const auto& [run, event] : events_) selection.runs[run].push_back(event);
+  return selection;
+}
+
 Selection select(const Forward& forward, const std::function<bool(EventId)>& wanted) {
   Selection selection;
   for (const ForwardRun& run : forward.runs) {
@@ -141,11 +148,18 @@ std::vector<EventId> ops_around(const Analysis& analysis, EventId host) {
   return ops;
 }
 
+// A name of thousands of letters says no more than its beginning.
+void append_op(std::string& text, std::string_view name) {
+  constexpr std::size_t kLongest = 500;
+  text += name.substr(0, kLongest);
+  if (name.size() > kLongest) text += "...";
+}
+
 std::string chain_text(const Analysis& analysis, const std::vector<EventId>& ops, std::size_t first) {
   std::string text;
   for (std::size_t i = first; i < ops.size(); ++i) {
     if (!text.empty()) text += " > ";
-    text += analysis.trace->name_of(ops[i]);
+    append_op(text, analysis.trace->name_of(ops[i]));
   }
   return text;
 }
@@ -154,7 +168,7 @@ std::string chain_text(const Analysis& analysis, uint32_t chain, std::size_t fir
   std::string text;
   for (const trace::StringId name : analysis.chains.names(chain).subspan(first)) {
     if (!text.empty()) text += " > ";
-    text += analysis.trace->strings.view(name);
+    append_op(text, analysis.trace->strings.view(name));
   }
   return text;
 }

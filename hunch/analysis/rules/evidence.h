@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "hunch/analysis/analysis.h"
@@ -24,6 +25,23 @@ struct Selection {
   bool empty() const;  // no event in any run
   // The events of the first run that has some: a finding's evidence.
   std::vector<EventId> evidence() const;
+};
+
+// Events of one of many groups of a forward, gathered run after run. Most groups are of few runs, and room
+// for each run of each group would grow with their product.
+class Gathered {
+ public:
+  void add(std::size_t run, EventId event) {
+    if (events_.empty() || events_.back().first != run) ++runs_;
+    events_.emplace_back(static_cast<uint32_t>(run), event);
+  }
+  // Whether more than half of all runs have some: else the median of their counts is 0.
+  bool in_most(std::size_t all_runs) const { return runs_ > all_runs / 2; }
+  Selection of_runs(std::size_t all_runs) const;
+
+ private:
+  std::vector<std::pair<uint32_t, EventId>> events_;  // run, event
+  std::size_t runs_ = 0;                              // that have some
 };
 
 // The device work for which `wanted` holds.

@@ -67,9 +67,10 @@ EventId op_beside(const Analysis& analysis, EventId work, EventId cloning) {
   return ops.empty() ? kNone : ops.back();
 }
 
-Before op_before(const Analysis& analysis, const ForwardRun& run, EventId copy, EventId cloning) {
-  const auto at = std::find(run.work.begin(), run.work.end(), copy);
-  for (auto before = at; before != run.work.begin();) {
+// `copy`: its place in the run's work.
+Before op_before(const Analysis& analysis, const ForwardRun& run, std::vector<EventId>::const_iterator copy,
+                 EventId cloning) {
+  for (auto before = copy; before != run.work.begin();) {
     --before;
     if (analysis.trace->kind[*before] == trace::EventKind::memset) continue;
     const EventId op = op_beside(analysis, *before, cloning);
@@ -151,32 +152,32 @@ class HiddenCopy final : public Rule {
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     // Copies by the chain of op names that leads to them.
-    std::map<std::string, Selection> by_chain;
+    std::map<std::string, Gathered> by_chain;
     std::map<std::string, std::string> cloning_of;  // chain to the cloning op's name; empty: clone by name
     const OpChains& chains = analysis.chains;
-    const auto selection_of = [&](uint32_t chain, bool moves_memory) -> Selection* {
+    const auto copies_of = [&](uint32_t chain, bool moves_memory) -> Gathered* {
       const auto first = copying_op(chains.words(chain), moves_memory);
       if (!first) return nullptr;
       const std::string text = chain_text(analysis, chain, *first);
-      auto& selection = by_chain[text];
-      selection.runs.resize(forward.runs.size());
+      auto& copies = by_chain[text];
       if (is_cloning(chains.words(chain)[*first]))
         cloning_of[text] = analysis.trace->strings.view(chains.names(chain)[*first]);
-      return &selection;
+      return &copies;
     };
-    Memo by_memcpy(chains.size(), [&](uint32_t chain) { return selection_of(chain, true); });
-    Memo by_kernel(chains.size(), [&](uint32_t chain) { return selection_of(chain, false); });
+    Memo by_memcpy(chains.size(), [&](uint32_t chain) { return copies_of(chain, true); });
+    Memo by_kernel(chains.size(), [&](uint32_t chain) { return copies_of(chain, false); });
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
       for (const EventId event : forward.runs[r].work) {
         if (!is_device_copy(analysis, event)) continue;
         const uint32_t chain = chains.of(event);
-        Selection* selection = is_memcpy(analysis, event) ? by_memcpy(chain) : by_kernel(chain);
-        if (selection != nullptr) selection->runs[r].push_back(event);
+        Gathered* copies = is_memcpy(analysis, event) ? by_memcpy(chain) : by_kernel(chain);
+        if (copies != nullptr) copies->add(r, event);
       }
     }
     std::vector<Finding> findings;
-    for (const auto& [chain, selection] : by_chain) {
-      if (median_count(selection) == 0) continue;
+    for (const auto& [chain, copies] : by_chain) {
+      if (!copies.in_most(forward.runs.size())) continue;
+      const Selection selection = copies.of_runs(forward.runs.size());
       findings.push_back(finding(analysis, forward, chain, cloning_of[chain], selection));
     }
     return findings;
@@ -217,9 +218,11 @@ class HiddenCopy final : public Rule {
     };
     std::optional<Before> worst;
     for (std::size_t r = 0; r < selection.runs.size() && !worst; ++r) {
+      auto copy = forward.runs[r].work.begin();  // the selection is in order of the run's work
       for (const EventId event : selection.runs[r]) {
+        copy = std::find(copy, forward.runs[r].work.end(), event);
         const auto place = copying_op(words_of(analysis, event), is_memcpy(analysis, event));
-        const Before before = op_before(analysis, forward.runs[r], event, op_at(analysis, event, *place));
+        const Before before = op_before(analysis, forward.runs[r], copy, op_at(analysis, event, *place));
         if (!worst || rank(before.saved) > rank(worst->saved)) worst = before;
       }
     }

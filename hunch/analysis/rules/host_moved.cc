@@ -68,34 +68,35 @@ class HostMoved final : public Rule {
  private:
   using OpsOfRuns = std::vector<std::vector<EventId>>;  // in order of their rows
 
-  // The innermost attention ops that launched work, by name and run.
+  // The innermost attention ops that launched work in more than half of the runs, by name and run.
   static std::map<std::string_view, OpsOfRuns> attention_ops(const Analysis& analysis,
                                                              const Forward& forward) {
     const OpChains& chains = analysis.chains;
-    std::map<std::string_view, OpsOfRuns> by_name;
+    std::map<std::string_view, Gathered> by_name;
     // An op that launched for several runs counts for the first.
     std::unordered_set<EventId> counted;
-    Memo ops_of_chain(chains.size(), [&](uint32_t chain) -> OpsOfRuns* {
+    Memo ops_of_chain(chains.size(), [&](uint32_t chain) -> Gathered* {
       const auto names = chains.names(chain);
       if (names.empty()) return nullptr;
       const std::string_view name = analysis.trace->strings.view(names.back());
       if (attention_backend_of_op(name).empty()) return nullptr;
-      OpsOfRuns& runs = by_name[name];
-      runs.resize(forward.runs.size());
-      return &runs;
+      return &by_name[name];
     });
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
       for (const EventId event : forward.runs[r].work) {
-        OpsOfRuns* runs = ops_of_chain(chains.of(event));
-        if (runs == nullptr) continue;
+        Gathered* ops = ops_of_chain(chains.of(event));
+        if (ops == nullptr) continue;
         const EventId op = launching_op(*analysis.trace, analysis.timeline, event);
-        if (counted.insert(op).second) (*runs)[r].push_back(op);
+        if (counted.insert(op).second) ops->add(r, op);
       }
     }
-    for (auto& [name, runs] : by_name) {
+    std::map<std::string_view, OpsOfRuns> in_most;
+    for (const auto& [name, ops] : by_name) {
+      if (!ops.in_most(forward.runs.size())) continue;
+      OpsOfRuns& runs = in_most[name] = ops.of_runs(forward.runs.size()).runs;
       for (auto& run : runs) std::sort(run.begin(), run.end());
     }
-    return by_name;
+    return in_most;
   }
 
   static Ns time_of(const trace::Trace& trace, const std::vector<EventId>& ops) {

@@ -39,9 +39,9 @@ class HostSync final : public Rule {
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     const trace::Trace& trace = *analysis.trace;
     struct Group {
-      std::vector<int64_t> counts, times;
-      std::vector<EventId> events;  // of the first run that has some
-      std::size_t first_run = 0;
+      std::vector<int64_t> counts, times;  // of the runs that have some
+      std::vector<EventId> events;         // of the first of them
+      std::size_t first_run = 0, last_run = SIZE_MAX;
       std::string call, copy;
     };
     std::map<std::string, Group> groups;
@@ -54,22 +54,27 @@ class HostSync final : public Rule {
         auto [at, fresh] = groups.try_emplace(chain);
         Group& group = at->second;
         if (fresh) {
-          group.counts.resize(forward.runs.size());
-          group.times.resize(forward.runs.size());
           group.first_run = r;
           group.call = std::string(trace.name_of(wait));
         }
-        ++group.counts[r];
-        group.times[r] += trace.duration[wait];
+        if (group.last_run != r) {
+          group.last_run = r;
+          group.counts.push_back(0);
+          group.times.push_back(0);
+        }
+        ++group.counts.back();
+        group.times.back() += trace.duration[wait];
         if (group.first_run == r) group.events.push_back(wait);
         if (group.copy.empty() && !ops.empty()) group.copy = copy_in(analysis, run, ops.back());
       }
     }
     std::vector<Finding> findings;
     const Ns host = median_host_ns(forward);
-    for (const auto& [chain, group] : groups) {
+    for (auto& [chain, group] : groups) {
+      if (group.counts.size() <= forward.runs.size() / 2) continue;  // the median run has none
+      group.counts.resize(forward.runs.size());
+      group.times.resize(forward.runs.size());
       const int64_t count = median(group.counts);
-      if (count == 0) continue;
       const Ns time = median(group.times);
       Finding finding;
       finding.rule = id();
@@ -107,11 +112,15 @@ class HostSync final : public Rule {
   // The name of a copy that the same op launched: "Memcpy DtoH (Device -> Pageable)".
   static std::string copy_in(const Analysis& analysis, const ForwardRun& run, EventId op) {
     const trace::Trace& trace = *analysis.trace;
-    for (const EventId event : run.work) {
-      if (trace.kind[event] == trace::EventKind::memcpy &&
-          launching_op(trace, analysis.timeline, event) == op) {
-        return std::string(trace.name_of(event));
-      }
+    const auto launched = [&](EventId event) {  // the work is in order of that
+      const EventId call = analysis.timeline.launch[event];
+      return trace.start[call == kNone ? event : call];
+    };
+    auto at = std::partition_point(run.work.begin(), run.work.end(),
+                                   [&](EventId event) { return launched(event) < trace.start[op]; });
+    for (; at != run.work.end() && launched(*at) <= trace.end(op); ++at) {
+      if (trace.kind[*at] == trace::EventKind::memcpy && launching_op(trace, analysis.timeline, *at) == op)
+        return std::string(trace.name_of(*at));
     }
     return {};
   }

@@ -135,7 +135,7 @@ class LayoutCopy final : public Rule {
     struct Group {
       Reason reason;
       std::string chain;
-      Selection selection;
+      Gathered copies;
     };
     std::map<std::pair<int, std::string>, Group> groups;
     const OpChains& chains = analysis.chains;
@@ -143,7 +143,6 @@ class LayoutCopy final : public Rule {
       Group& group = groups[{static_cast<int>(reason), chain}];
       group.reason = reason;
       group.chain = std::move(chain);
-      group.selection.runs.resize(forward.runs.size());
       return &group;
     };
     struct OfChain {
@@ -167,26 +166,27 @@ class LayoutCopy final : public Rule {
         if (fills(analysis, event) && reason != Reason::pad && reason != Reason::repeat) continue;
         const bool expanded =
             of.place->may_be_expanded && follows_expand(analysis, op_at(analysis, event, of.place->first));
-        (expanded ? of.expanded : of.group)->selection.runs[r].push_back(event);
+        (expanded ? of.expanded : of.group)->copies.add(r, event);
       }
     }
     std::vector<Finding> findings;
     for (const auto& [key, group] : groups) {
-      if (median_count(group.selection) == 0) continue;
-      const Ns cost = median_ns(analysis, group.selection);
+      if (!group.copies.in_most(forward.runs.size())) continue;
+      const Selection selection = group.copies.of_runs(forward.runs.size());
+      const Ns cost = median_ns(analysis, selection);
       if (share_pct(cost, median_device_ns(forward)) < kLeastSharePct) continue;
       Finding finding;
       finding.rule = id();
       finding.range = forward.range;
-      finding.claim = count_text(group.selection, "layout copy", "layout copies") + ", " +
-                      cost_text(analysis, forward, group.selection);
+      finding.claim = count_text(selection, "layout copy", "layout copies") + ", " +
+                      cost_text(analysis, forward, selection);
       finding.cause = cause_of(group.reason, group.chain) +
-                      place_text(analysis, analysis.timeline.launch[group.selection.evidence().front()]);
+                      place_text(analysis, analysis.timeline.launch[selection.evidence().front()]);
       finding.advice = advice_of(group.reason);
       finding.cost_ns = cost;
       finding.cost_bytes =
-          median_bytes(group.selection, [&](EventId event) { return bytes_written(analysis, event); });
-      finding.events = group.selection.evidence();
+          median_bytes(selection, [&](EventId event) { return bytes_written(analysis, event); });
+      finding.events = selection.evidence();
       findings.push_back(std::move(finding));
     }
     return findings;

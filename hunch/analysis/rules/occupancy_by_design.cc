@@ -30,7 +30,7 @@ class OccupancyByDesign final : public Rule {
   std::string_view summary() const override { return "low occupancy that a tile kernel is built for"; }
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
-    std::map<std::string_view, Selection> by_name;
+    std::map<std::string_view, Gathered> by_name;
     Occupancies occupancies(*analysis.trace);
     for (std::size_t r = 0; r < forward.runs.size(); ++r) {
       for (const EventId event : forward.runs[r].work) {
@@ -43,14 +43,13 @@ class OccupancyByDesign final : public Rule {
         if (!base::contains(occupancy->limited_by, "registers") &&
             !base::contains(occupancy->limited_by, "shared memory"))
           continue;
-        auto& selection = by_name[analysis.trace->name_of(event)];
-        selection.runs.resize(forward.runs.size());
-        selection.runs[r].push_back(event);
+        by_name[analysis.trace->name_of(event)].add(r, event);
       }
     }
     std::vector<Finding> findings;
-    for (const auto& [name, selection] : by_name) {
-      if (median_count(selection) == 0) continue;
+    for (const auto& [name, kernels] : by_name) {
+      if (!kernels.in_most(forward.runs.size())) continue;
+      const Selection selection = kernels.of_runs(forward.runs.size());
       const Ns cost = median_ns(analysis, selection);
       if (share_pct(cost, median_device_ns(forward)) < kLeastSharePct) continue;
       const EventId first = selection.evidence().front();

@@ -142,7 +142,7 @@ TEST(Files, SalvageReadsACutFileUpToTheCut) {
 TEST(Files, WhatIsNoTraceSaysWhatItLooksLike) {
   const std::pair<std::string, const char*> files[] = {
       {"", "empty"},
-      {" \n\t ", "blank"},
+      {" \n\t ", "white space"},
       {std::string("PK\x03\x04", 4) + "zip", "zip"},
       {"<!DOCTYPE html><html>", "HTML"},
       {"\x28\xB5\x2F\xFD...", "zstd"},

@@ -72,7 +72,13 @@ TEST(Gzip, ADecompressionBombIsOneError) {
   std::string packed = gzip(std::string(std::size_t{20} << 20, ' '));
   const auto trace = read_trace_bytes(packed, "bomb.json.gz");
   ASSERT_FALSE(trace);
-  EXPECT_THAT(trace.error().message, HasSubstr("blank"));
+  EXPECT_THAT(trace.error().message, HasSubstr("white space"));
+}
+
+TEST(Gzip, PackedTwice) {
+  const auto trace = read_trace_bytes(gzip(gzip("[1]")), "twice.json.gz");
+  ASSERT_FALSE(trace);
+  EXPECT_THAT(trace.error().message, HasSubstr("gzip data within gzip data"));
 }
 
 TEST(Gzip, CutAnywhereNamesTheEnd) {

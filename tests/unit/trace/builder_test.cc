@@ -100,6 +100,20 @@ TEST(Builder, PartsAreJoinedWithTheirNamesAndTracksFoundAgain) {
   EXPECT_EQ(trace.stats.skipped, 1u);
 }
 
+TEST(Builder, NamesWithoutEndAreCutBetweenCharacters) {
+  TraceBuilder builder;
+  const std::string longest(kLongestName, 'n');
+  builder.add(event(EventKind::op, longest, 0, 1));
+  EXPECT_TRUE(builder.trace().stats.repaired.empty());
+  builder.add(event(EventKind::op, longest + "more", 0, 1));
+  const std::string wide = longest.substr(2) + "\u20AC" + "more";  // its three bytes reach over the end
+  builder.add(event(EventKind::op, wide, 0, 1));
+  const Trace trace = builder.finish();
+  EXPECT_EQ(trace.name_of(1), longest);
+  EXPECT_EQ(trace.name_of(2), longest.substr(2));
+  EXPECT_EQ(trace.stats.repaired.at("name of more than 16 KiB, cut"), 2u);
+}
+
 TEST(Builder, RemovingRowsMovesTheOthersDown) {
   TraceBuilder builder;
   builder.reserve(10, 1, 1);
