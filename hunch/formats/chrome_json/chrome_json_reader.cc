@@ -71,9 +71,23 @@ class Reading {
     return {};
   }
 
+  // Events at `at`, behind a "]" that was not the end.
+  base::Status go_on(std::size_t at, bool top_level_array, std::size_t& behind) {
+    ++goes_on_;
+    builder_.warn(fmt::format("byte {}: damaged JSON, the list of events goes on behind its end", at));
+    return events(at - 1, top_level_array, behind);
+  }
+
   base::Status bare_array(std::size_t at) {
     std::size_t behind = at;
     HUNCH_RETURN_IF_ERROR(events(at, true, behind));
+    found_events_ = true;
+    while (true) {
+      std::size_t next = skip_space(text_, behind);
+      while (next < text_.size() && text_[next] == ',') next = skip_space(text_, next + 1);
+      if (salvaged_ || !list_goes_on(next)) break;
+      HUNCH_RETURN_IF_ERROR(go_on(next, true, behind));
+    }
     if (!any_event()) return base::fail(parse_error("a JSON array without one trace event", at, kRemedy));
     behind = skip_space(text_, behind);
     if (behind < text_.size())
@@ -96,9 +110,23 @@ class Reading {
     std::size_t at = skip_space(text_, open + 1);
     while (true) {
       while (at < text_.size() && text_[at] == ',') at = skip_space(text_, at + 1);
-      if (at < text_.size() && text_[at] == '}') break;
+      if (at < text_.size() && text_[at] == '}') {
+        if (found_events_) break;
+        const std::size_t list = find_list(open);  // damage may have put it into another member
+        if (list == kNowhere)
+          return base::fail(parse_error("JSON without a \"traceEvents\" list: no trace", open, kRemedy));
+        builder_.warn(fmt::format("byte {}: the list of events lies within another member", list));
+        at = list;
+      }
       if (!complete_ && member_may_go_on(at) && grew()) continue;
       // A member: key, colon, value.
+      if (list_goes_on(at)) {
+        std::size_t end = at;
+        HUNCH_RETURN_IF_ERROR(go_on(at, false, end));
+        if (salvaged_) return {};
+        at = skip_space(text_, end);
+        continue;
+      }
       const std::size_t key_end = at < text_.size() && text_[at] == '"' ? skip_string(text_, at) : kNowhere;
       const std::size_t colon = key_end == kNowhere ? kNowhere : skip_space(text_, key_end);
       if (colon == kNowhere || colon >= text_.size() || text_[colon] != ':') {
@@ -132,17 +160,35 @@ class Reading {
         metadata_.member(key, text);
       }
       at = skip_space(text_, end);
-      if (at < text_.size() && (text_[at] == ',' || text_[at] == '}')) continue;
+      if (at < text_.size() && (text_[at] == ',' || text_[at] == '}' || list_goes_on(at))) continue;
       HUNCH_ASSIGN(const std::size_t list, around_damage(at));
       if (list == kNowhere) return {};
       at = list;
     }
-    if (!found_events_)
-      return base::fail(parse_error("JSON without a \"traceEvents\" list: no trace", open, kRemedy));
     at = skip_space(text_, at + 1);
     if (at < text_.size())
       builder_.warn(fmt::format("byte {}: text after the end of the trace is ignored", at));
     return {};
+  }
+
+  // Whether events go on at `at`, behind the end of their list: a "]" too many. A few times, as each costs a
+  // new start.
+  bool list_goes_on(std::size_t at) const {
+    constexpr int kMost = 16;
+    return found_events_ && goes_on_ < kMost && opens_event(text_, at);
+  }
+
+  // The first "traceEvents" from `from` on that a list follows, at whatever depth; kNowhere if there is none.
+  std::size_t find_list(std::size_t from) const {
+    constexpr std::string_view kEvents = "\"traceEvents\"";
+    for (std::size_t list = text_.find(kEvents, from); list != std::string_view::npos;
+         list = text_.find(kEvents, list + 1)) {
+      const std::size_t colon = skip_space(text_, list + kEvents.size());
+      if (colon >= text_.size() || text_[colon] != ':') continue;
+      const std::size_t bracket = skip_space(text_, colon + 1);
+      if (bracket < text_.size() && text_[bracket] == '[') return list;
+    }
+    return kNowhere;
   }
 
   // Whether the member at `at` ends where what was seen so far does, or behind that.
@@ -183,13 +229,8 @@ class Reading {
       builder_.warn(fmt::format("byte {}: damaged JSON after the events; the events are kept", at));
       return kNowhere;
     }
-    constexpr std::string_view kEvents = "\"traceEvents\"";
-    for (std::size_t list = text_.find(kEvents, at); list != std::string_view::npos;
-         list = text_.find(kEvents, list + 1)) {
-      const std::size_t colon = skip_space(text_, list + kEvents.size());
-      if (colon >= text_.size() || text_[colon] != ':') continue;
-      const std::size_t bracket = skip_space(text_, colon + 1);
-      if (bracket >= text_.size() || text_[bracket] != '[') continue;
+    // The damage may have shown late: then the list lies before it, swallowed by another member.
+    if (const std::size_t list = find_list(0); list != kNowhere) {
       builder_.warn(fmt::format("byte {}: damaged JSON before the events; read on at byte {}", at, list));
       return list;
     }
@@ -205,6 +246,7 @@ class Reading {
   Metadata metadata_;
   bool complete_ = false;  // text_ is known to be all of it
   bool found_events_ = false;
+  int goes_on_ = 0;        // events went on behind the list's end
   bool salvaged_ = false;  // nothing follows
 };
 

@@ -21,6 +21,7 @@ Step EventWindow::take(std::string_view text, std::size_t& at, std::size_t end) 
       ++i;
       continue;
     }
+    if (c == '[' && walker.kind(i + 1) == '{') return Step::damaged;  // a bracket too many before an event
     const uint32_t behind = c == '{' ? decoder_.event(walker, i) : walker.skip(i);
     if (behind == TokenWalker::kOut) return Step::out;
     if (behind == TokenWalker::kBroken) return Step::damaged;

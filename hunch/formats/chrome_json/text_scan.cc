@@ -22,8 +22,10 @@ std::size_t before(std::string_view text, std::size_t at) {
   return at == 0 ? kNowhere : at - 1;
 }
 
-// Whether the "{" at `at` is followed by a member that events have.
+}  // namespace
+
 bool opens_event(std::string_view text, std::size_t at) {
+  if (at >= text.size() || text[at] != '{') return false;
   const std::size_t quote = skip_space(text, at + 1);
   if (quote >= text.size() || text[quote] != '"') return false;
   const std::string_view rest = text.substr(quote + 1, 6);
@@ -32,8 +34,6 @@ bool opens_event(std::string_view text, std::size_t at) {
   const std::size_t colon = skip_space(text, quote + 1 + end + 1);
   return colon < text.size() && text[colon] == ':';
 }
-
-}  // namespace
 
 bool is_event_key(std::string_view key) {
   constexpr std::array<std::string_view, 13> kKeys = {"ph", "cat",  "name", "pid", "tid", "ts",  "dur",

@@ -25,6 +25,8 @@ std::size_t skip_value(std::string_view text, std::size_t at);
 std::size_t last_event_boundary(std::string_view text, std::size_t from, std::size_t to);
 
 // The first "{" at or behind `from` that looks like an event's, with a comma or bracket before it.
+// Whether a "{" stands at `at`, followed by a member that events have.
+bool opens_event(std::string_view text, std::size_t at);
 std::size_t next_event_start(std::string_view text, std::size_t from);
 
 // The first "]" at or behind `from` that looks like the end of the event list.

@@ -154,6 +154,50 @@ TEST(Damage, ABrokenHeadIsPassed) {
   EXPECT_THAT(trace.stats.warnings[0], HasSubstr("before the events"));
 }
 
+TEST(Damage, BracketsTooManyAmongTheEvents) {
+  const std::string head = R"({"traceEvents": [)", tail = R"(], "traceName": "t"})";
+  // The end of the list comes too early, with a comma on either side or none.
+  for (const char* early : {"],\n", "] ,", ",]", ",],", "]"}) {
+    SCOPED_TRACE(early);
+    const auto trace = read(head + kGood + early + kGood + "," + kGood + tail);
+    EXPECT_EQ(trace.size(), 3u);
+    EXPECT_EQ(trace.stats.events, 3u);
+    EXPECT_EQ(trace.metadata.count("traceName"), 1u);
+    ASSERT_EQ(trace.stats.warnings.size(), 1u);
+    EXPECT_THAT(trace.stats.warnings[0], HasSubstr("goes on behind its end"));
+    const auto bare = read("[" + kGood + early + kGood + "," + kGood + "]");
+    EXPECT_EQ(bare.size(), 3u);
+    EXPECT_THAT(bare.stats.warnings, ElementsAre(HasSubstr("goes on behind its end")));
+  }
+  // A list within the list, closed or not: its events are events.
+  for (const char* inner : {"", "]"}) {
+    SCOPED_TRACE(inner);
+    const auto trace = read(head + kGood + ",[" + kGood + "," + kGood + inner + "," + kGood + tail);
+    EXPECT_EQ(trace.size(), 4u);
+    EXPECT_EQ(trace.stats.skipped, 1u);
+    EXPECT_EQ(trace.metadata.count("traceName"), 1u);
+  }
+  // A few times only; then what follows is told and left.
+  std::string many;
+  for (int i = 0; i < 40; ++i) many += kGood + "],";
+  const auto trace = read(head + many + kGood + tail);
+  EXPECT_EQ(trace.size(), 17u);
+  EXPECT_THAT(trace.stats.warnings.back(), HasSubstr("after the events"));
+}
+
+TEST(Damage, AListThatAnotherMemberSwallowed) {
+  // A bracket that never closes, and one that closes where the file ends.
+  for (const char* end : {R"(], "traceName": "t"})", R"(], "traceName": "t"}}]})"}) {
+    const auto trace =
+        read(R"({"deviceProperties": [{"id": 0, "traceEvents": [)" + kGood + "," + kGood + end);
+    EXPECT_EQ(trace.size(), 2u);
+    EXPECT_THAT(trace.stats.warnings, Contains(HasSubstr("byte")));
+  }
+  const auto whole = read(R"({"data": {"traceEvents": [)" + kGood + "]}}");
+  EXPECT_EQ(whole.size(), 1u);
+  EXPECT_THAT(whole.stats.warnings.at(0), HasSubstr("within another member"));
+}
+
 TEST(Damage, ManyDamagedEventsAreCountedAndAFewNamed) {
   std::string events = kGood;
   for (int i = 0; i < 40; ++i) events += R"(, {"ph": "X", oops}, )" + kGood;
