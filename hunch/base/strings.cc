@@ -76,8 +76,17 @@ std::string_view closest(std::string_view word, std::span<const std::string_view
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names) {
   if (const auto close = closest(word, names); !close.empty())
     return "did you mean '" + std::string(close) + "'?";
+  return names.empty() ? std::string{} : "one of " + few_of(names);
+}
+
+std::string few_of(std::span<const std::string_view> names) {
+  constexpr std::size_t kFew = 30;
   std::string text;
-  for (const auto name : names) text += (text.empty() ? "one of " : ", ") + std::string(name);
+  for (std::size_t i = 0; i < std::min(names.size(), kFew); ++i) {
+    if (i > 0) text += ", ";
+    text += names[i];
+  }
+  if (names.size() > kFew) text += ", and " + std::to_string(names.size() - kFew) + " more";
   return text;
 }
 

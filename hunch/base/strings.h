@@ -23,5 +23,7 @@ std::string_view closest(std::string_view word, std::span<const std::string_view
 // What to try instead of `word`, one of `names`: "did you mean 'kernels'?" where one is close, else "one of
 // kernels, memcpy, memset"; empty for no names.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> names);
+// "a, b, c", and of many the first thirty and how many more.
+std::string few_of(std::span<const std::string_view> names);
 
 }  // namespace hunch::base

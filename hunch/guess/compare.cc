@@ -40,7 +40,7 @@ Result<const Forward*> find_forward(const Analysis& analysis, const std::string&
     return fail(ErrorCode::usage,
                 fmt::format("the trace has {} ranges and the guess names none", names.size()),
                 fmt::format("[forward.\"{}\"] or range='{}'; there are: {}", names.front(), names.front(),
-                            fmt::join(names, ", ")));
+                            base::few_of(names)));
   return fail(ErrorCode::usage, fmt::format("the trace has no range '{}'", range),
               base::did_you_mean(range, names));
 }

@@ -1,5 +1,7 @@
 #include "hunch/guess/sequence.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <string_view>
 
@@ -42,6 +44,30 @@ std::string element_name(const Analysis& a, EventId event) {
   return std::string(analysis::name_of(family));
 }
 
+namespace {
+
+// Each element takes the next event that matches it, unless that is far: then it is missing.
+void align_by_steps(const std::vector<std::string>& guessed, const Analysis& a,
+                    const std::vector<EventId>& events, SequenceDifference& difference) {
+  constexpr std::size_t kFar = 1000;
+  auto next = events.begin();
+  for (const std::string& element : guessed) {
+    const auto left = static_cast<std::size_t>(events.end() - next);
+    const auto end = next + static_cast<std::ptrdiff_t>(std::min(left, kFar));
+    const auto found =
+        std::find_if(next, end, [&](EventId event) { return match(element, a, event) != Match::none; });
+    if (found == end) {
+      difference.missing.push_back(element);
+      continue;
+    }
+    difference.extra.insert(difference.extra.end(), next, found);
+    next = found + 1;
+  }
+  difference.extra.insert(difference.extra.end(), next, events.end());
+}
+
+}  // namespace
+
 SequenceDifference align(const std::vector<std::string>& guessed, const Analysis& a,
                          const analysis::ForwardRun& run) {
   std::vector<EventId> events;
@@ -49,8 +75,17 @@ SequenceDifference align(const std::vector<std::string>& guessed, const Analysis
     if (a.trace->kind[event] != trace::EventKind::memset) events.push_back(event);
 
   SequenceDifference difference;
-  for (const EventId event : events)
-    difference.seen += (difference.seen.empty() ? "" : ", ") + element_name(a, event);
+  constexpr std::size_t kMostSeen = 500;
+  for (std::size_t i = 0; i < std::min(events.size(), kMostSeen); ++i)
+    difference.seen += (i == 0 ? "" : ", ") + element_name(a, events[i]);
+  if (events.size() > kMostSeen) difference.seen += fmt::format(", and {} more", events.size() - kMostSeen);
+
+  // The table below takes their product; a guess for a whole trace is aligned step by step.
+  constexpr std::size_t kMostCells = std::size_t{1} << 24;
+  if (guessed.size() > kMostCells / std::max<std::size_t>(events.size(), 1)) {
+    align_by_steps(guessed, a, events, difference);
+    return difference;
+  }
 
   // Longest common subsequence; the weight puts the number of matches first and lets family break ties.
   constexpr int64_t kMatch = 1 << 20;

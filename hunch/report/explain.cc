@@ -229,10 +229,14 @@ Window window_of(const Trace& trace) {
 std::string device_text(const Trace& trace) {
   if (trace.devices.empty()) return {};
   const trace::DeviceProperties& device = trace.devices.front();
+  const std::size_t count = trace.devices.size();
   std::string text = device.name;
-  if (!device.is_cpu && device.compute_major > 0)
-    text += fmt::format(" (sm_{}{})", device.compute_major, device.compute_minor);
-  if (trace.devices.size() > 1) text += fmt::format(" and {} more", trace.devices.size() - 1);
+  // AMD's devices, whose warps are of 64, have numbers there that are no "sm".
+  if (!device.is_cpu && device.compute_major > 0 && device.warp_size == 32)
+    text += fmt::format("{}sm_{}{}{}", text.empty() ? "" : " (", device.compute_major, device.compute_minor,
+                        text.empty() ? "" : ")");
+  if (text.empty()) return count == 1 ? text : fmt::format("{} devices, not named", count);
+  if (count > 1) text += fmt::format(" and {} more", count - 1);
   return text;
 }
 

@@ -381,6 +381,22 @@ TEST(Cases, M1_OccupancyZeroComesOfSharedMemoryAndNotOfTheCall) {
   }
 }
 
+TEST(Cases, M11_AnAmdDeviceHasNoSm) {
+  const auto text_of = [](const std::string& devices) {
+    const auto trace = read_case(object({launch("hipLaunchKernel", 1, 5), kernel("gemm", "4", 5)},
+                                        R"("deviceProperties": [)" + devices + "], "));
+    return report::explain(analysis::analyze(trace), {}).trace.device;
+  };
+  const std::string amd = R"("computeMajor": 9, "computeMinor": 0, "warpSize": 64})";
+  const std::string nvidia = R"("computeMajor": 9, "computeMinor": 0, "warpSize": 32})";
+  EXPECT_EQ(text_of(R"({"id": 0, "name": "AMD Instinct MI210", )" + amd), "AMD Instinct MI210");
+  EXPECT_EQ(text_of(R"({"id": 0, "name": "", )" + amd), "");
+  EXPECT_EQ(text_of(R"({"id": 0, "name": "", )" + amd + R"(, {"id": 1, "name": "", )" + amd),
+            "2 devices, not named");
+  EXPECT_EQ(text_of(R"({"id": 0, "name": "NVIDIA H100", )" + nvidia), "NVIDIA H100 (sm_90)");
+  EXPECT_EQ(text_of(R"({"id": 0, "name": "", )" + nvidia), "sm_90");
+}
+
 TEST(Cases, M5_AKernelThatStartsBeforeItsLaunchCallReturns) {
   const auto trace = read_case(object(
       {event("user_annotation", "forward", "0", "100"),

@@ -61,6 +61,9 @@ TEST(Strings, DidYouMean) {
   EXPECT_EQ(did_you_mean("kernals", names), "did you mean 'kernels'?");
   EXPECT_EQ(did_you_mean("occupancy", names), "one of kernels, memcpy");
   EXPECT_EQ(did_you_mean("x", {}), "");
+  const std::vector<std::string_view> many(1000, "range");
+  EXPECT_TRUE(few_of(many).ends_with("range, range, and 970 more"));
+  EXPECT_EQ(few_of(std::span(many).first(30)).size(), 30 * 7 - 2u);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "hunch/guess/guess.h"
 #include "hunch/guess/metrics.h"
+#include "hunch/guess/sequence.h"
 #include "hunch/trace/builder.h"
 
 namespace hunch::guess {
@@ -142,6 +143,38 @@ TEST_F(Compare, NamesTheEventsThatWereNotGuessed) {
   EXPECT_EQ(sequence.why, "not guessed: memcpy");
   const auto missing = judge("sequence=matmul,memcpy,masked_fill,softmax,matmul");
   EXPECT_EQ(missing.why, "not run: softmax");
+}
+
+TEST(Sequence, OfAWholeTraceIsAlignedStepByStep) {
+  trace::TraceBuilder builder;
+  constexpr int kPairs = 10'000;
+  for (int i = 0; i < kPairs; ++i)
+    for (const char* name : {"hunch::matmul<f32>", "hunch::softmax<f32>"}) {
+      trace::Event event;
+      event.kind = EventKind::kernel;
+      event.name = name;
+      event.track = builder.track("0", "7");
+      event.start = static_cast<base::Ns>(builder.trace().size());
+      event.duration = 1;
+      builder.add(event);
+    }
+  const trace::Trace trace = builder.finish();
+  const analysis::Analysis analysis = analysis::analyze(trace);
+  analysis::ForwardRun run;
+  run.work = analysis.timeline.device_order;
+  std::vector<std::string> guess;
+  for (int i = 0; i < kPairs; ++i) {
+    guess.emplace_back("matmul");
+    if (i == 4000) guess.emplace_back("rotary");  // nowhere
+    if (i != 7000) guess.emplace_back("softmax");
+  }
+  const SequenceDifference difference = align(guess, analysis, run);
+  EXPECT_EQ(difference.missing, std::vector<std::string>{"rotary"});
+  EXPECT_EQ(difference.extra, std::vector<analysis::EventId>{2 * 7000 + 1});
+  EXPECT_TRUE(difference.seen.ends_with("softmax, and 19500 more"))
+      << difference.seen.substr(difference.seen.size() - 40);
+  guess.resize(2);
+  EXPECT_EQ(align(guess, analysis, run).extra.size(), 2u * kPairs - 2);
 }
 
 TEST_F(Compare, SaysWhyItCannotJudge) {
