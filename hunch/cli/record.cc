@@ -32,8 +32,10 @@ namespace {
 
 using base::Result;
 
-constexpr std::array<Option, 1> kRecordOptions = {{
+constexpr std::array<Option, 2> kRecordOptions = {{
     {"--output", "-o", "TRACE", "the trace to write (record.json.gz); gzip where it ends in .gz", false},
+    {"--from", "", "FOLDER", "no command: make traces of what an interrupted hunch record left in FOLDER",
+     false},
 }};
 
 constexpr const char* kCudaInjection = "CUDA_INJECTION64_PATH";
@@ -116,8 +118,8 @@ void show_table(const std::vector<RecordedProcess>& processes) {
   }
 }
 
-void tell(const std::vector<std::string>& words, const ChildEnd& end,
-          const std::vector<RecordedProcess>& processes) {
+// `what` is it that was recorded, and how it ended.
+void tell(const std::string& what, const std::vector<RecordedProcess>& processes) {
   std::vector<std::string> traces;
   std::size_t idle = 0, named = 0;
   for (const RecordedProcess& process : processes) {
@@ -131,7 +133,6 @@ void tell(const std::vector<std::string>& words, const ChildEnd& end,
                            : "'" + process.trace + "'");
     named += process.ranges;
   }
-  const std::string what = fmt::format("record: {}, {}", words.front(), ending_text(end));
   if (traces.empty()) {
     say(fmt::format("{}; nothing was recorded: {}", what,
                     idle == 0 ? "no process of it used CUDA"
@@ -148,9 +149,34 @@ void tell(const std::vector<std::string>& words, const ChildEnd& end,
   say(fmt::format("to look at it: hunch explain {}", base::join(traces, " ")));
 }
 
+bool any_trace(const std::vector<RecordedProcess>& processes) {
+  return std::any_of(processes.begin(), processes.end(),
+                     [](const RecordedProcess& process) { return !process.trace.empty(); });
+}
+
+// What an earlier recording left. The folder stays as it is.
+Result<int> make_traces(const std::string& folder, const std::string& path) {
+  std::error_code failed;
+  if (!std::filesystem::is_directory(folder, failed))
+    return base::fail(
+        base::Error{base::ErrorCode::not_found,
+                    "record --from: there is no such folder",
+                    folder,
+                    {},
+                    "the folder that hunch record named, hunch-record-... below TMPDIR or /tmp"});
+  const Progress progress("making the trace");
+  HUNCH_ASSIGN(const std::vector<RecordedProcess> processes, write_recordings(folder, path));
+  tell(fmt::format("record: what was left in {}", folder), processes);
+  return any_trace(processes) ? kFine : kFailed;
+}
+
 Result<int> execute(const Arguments& arguments) {
   const std::vector<std::string>& words = arguments.positionals;
-  if (words.empty() || words.front().empty())
+  const auto from = arguments.text("--from");
+  if (from && !words.empty())
+    return base::fail(base::ErrorCode::usage, "record: --from and a command exclude each other",
+                      "one of them");
+  if (!from && (words.empty() || words.front().empty()))
     return base::fail(base::ErrorCode::usage, "record: a command is missing",
                       "hunch record -- python3 train.py");
   const std::string path = arguments.text("--output").value_or("record.json.gz");
@@ -158,6 +184,7 @@ Result<int> execute(const Arguments& arguments) {
     return base::fail(base::ErrorCode::usage, "record --output -: standard output is the command's",
                       "a file's name");
   HUNCH_RETURN_IF_ERROR(check_output(path));
+  if (from) return make_traces(*from, path);
   HUNCH_ASSIGN(const std::string library, find_injection());
   HUNCH_ASSIGN(Folder folder, Folder::make());
   tell_of_others();
@@ -173,13 +200,13 @@ Result<int> execute(const Arguments& arguments) {
   if (!processes) {
     base::Error error = processes.error();
     cli::tell(error);
-    say(fmt::format("record: {}; what was recorded stays in {}", ending_text(end), folder.keep()));
+    const std::string kept = folder.keep();
+    say(fmt::format("record: {}; what was recorded stays in {} (try: hunch record --from {} -o TRACE)",
+                    ending_text(end), kept, kept));
     return end.status != 0 ? end.status : kFailed;
   }
-  tell(words, end, *processes);
-  const bool any = std::any_of(processes->begin(), processes->end(),
-                               [](const RecordedProcess& process) { return !process.trace.empty(); });
-  return any || end.status != 0 ? end.status : kFailed;
+  tell(fmt::format("record: {}, {}", words.front(), ending_text(end)), *processes);
+  return any_trace(*processes) || end.status != 0 ? end.status : kFailed;
 }
 
 }  // namespace

@@ -165,11 +165,21 @@ TEST_F(RecordTest, WhatCannotBeWrittenIsSaidBeforeTheCommandRuns) {
 }
 
 TEST_F(RecordTest, SpoolsThatCannotBeReadAreKept) {
-  const Outcome outcome = record({"break-spools", "exit", "0"});
+  const Outcome outcome = record({"cuda", "forwards", "2", "end", "break-spools", "exit", "0"});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.err, AllOf(HasSubstr("no spool of a recording"), HasSubstr("stays in")));
   ASSERT_EQ(files().size(), 1u);
-  EXPECT_TRUE(files()[0].starts_with("hunch-record-"));
+  const std::string kept = files()[0];
+  EXPECT_TRUE(kept.starts_with("hunch-record-"));
+  expect_error(hunch({"record", "--from", kept}), {"1.spool", "no spool of a recording"});
+  std::filesystem::remove(folder_ / kept / "1.spool");
+  const Outcome again = hunch({"record", "--from", kept, "-o", "later.json"});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_THAT(again.err, HasSubstr("hunch explain later.json"));
+  EXPECT_THAT(explained("later.json"), HasSubstr("\"runs\": 2"));
+  EXPECT_THAT(files(), testing::Contains(kept));
+  expect_error(hunch({"record", "--from", "no such folder"}), {"no such folder"});
+  expect_error(hunch({"record", "--from", kept, "true"}), {"exclude each other"});
 }
 
 TEST_F(RecordTest, AnotherToolsInjectionIsNamed) {

@@ -2,6 +2,7 @@
 #include "hunch/record/spool/spool_trace.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <string>
 #include <unordered_map>
@@ -37,6 +38,7 @@ class Maker {
     parts.pid = spool_.process.pid;
     parts.process = spool_.process.name;
     parts.activity = std::move(spool_.activity);
+    parts.started = std::numeric_limits<Ns>::min();  // all that the process did belongs to it
     return build_trace(std::move(parts));
   }
 
