@@ -3,8 +3,7 @@
 // In:  a command. Out: a trace of each of its processes that had device work, and on standard error (standard
 //      output is the command's) what was recorded and how to look at it. The exit status is the command's.
 // How: libhunch_inject.so is loaded by the CUDA driver and by NVTX into every process of the command that
-// uses
-//      them, and appends what it sees to a spool; the spools become traces when the command has ended.
+// uses them, and appends what it sees to a spool; the spools become traces when the command has ended.
 #include <fmt/format.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -219,21 +218,16 @@ const Command& record_command() {
       "hunch record -o run.json.gz -- torchrun --nproc-per-node 8 train.py\n"
       "hunch explain record.json.gz         what each forward ran",
       "hunch record [OPTIONS] [--] COMMAND...",
-      "The program runs as it is, on its own: kernels, copies, memsets, calls into CUDA and NVTX ranges of "
-      "all its "
-      "processes are recorded by CUPTI, which the CUDA driver loads into them. One process's trace is TRACE; "
-      "of "
-      "several, each has the process's number before the ending.\n\n"
+      "The program runs as it is, on its own: kernels, copies, memsets, calls into CUDA and NVTX "
+      "ranges of all its processes are recorded by CUPTI, which the CUDA driver loads into them. "
+      "One process's trace is TRACE; of several, each has the process's number before the ending.\n\n"
       "Ranges of NVTX name the forwards (torch.cuda.nvtx.range, or the nvtx package), and "
-      "torch.autograd.profiler.emit_nvtx() names PyTorch's ops with their shapes. Without any, forwards are "
-      "found "
-      "by what the device repeats.\n\n"
-      "Standard output is the program's; what was recorded is told on standard error. The exit status is the "
-      "program's (128 and the signal that ended it; 127 and 126 where it was not found and could not run), "
-      "or 2 "
-      "where it was 0 and there is no trace. A program that is killed or crashes leaves a trace of what it "
-      "did "
-      "until then.",
+      "torch.autograd.profiler.emit_nvtx() names PyTorch's ops with their shapes. Without any, "
+      "forwards are found by what the device repeats.\n\n"
+      "Standard output is the program's; what was recorded is told on standard error. The exit "
+      "status is the program's (128 and the signal that ended it; 127 and 126 where it was not "
+      "found and could not run), or 2 where it was 0 and there is no trace. A program that is "
+      "killed or crashes leaves a trace of what it did until then.",
       {kRecordOptions},
       execute,
       true,
