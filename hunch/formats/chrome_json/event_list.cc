@@ -158,18 +158,21 @@ base::Result<std::size_t> EventList::list_cut(std::size_t at, bool inside_event)
   }
   const std::string where =
       inside_event ? "in the middle of an event" : "before its list of events is closed";
+  const char* const noun = events == 1 ? "event" : "events";
   if (options_.salvage) {
     salvaged_ = true;
-    builder_.warn(
-        fmt::format("byte {}: the file ends {}; the {} events before are kept", text_.size(), where, events));
+    builder_.warn(fmt::format("byte {}: the file ends {}; the {} {} before {} kept", text_.size(), where,
+                              events, noun, events == 1 ? "is" : "are"));
     return text_.size();
   }
   return base::fail(base::Error{
       base::ErrorCode::parse,
-      fmt::format("the file ends {}, after {} whole events: it was cut", where, events),
+      fmt::format("the file ends {}, after {} whole {}: it was cut", where, events, noun),
       {},
       text_.size(),
-      fmt::format("record it again; or add --salvage to read the {} events before the cut", events)});
+      events == 0 ? std::string("record it again")
+                  : fmt::format("record it again; or add --salvage to read the {} {} before the cut", events,
+                                noun)});
 }
 
 void EventList::release(std::size_t at) {
