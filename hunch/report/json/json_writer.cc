@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -14,7 +15,11 @@ namespace hunch::report::json {
 std::string quoted(std::string_view text) {
   std::string out = "\"";
   out.reserve(text.size() + 2);
-  for (std::size_t at = 0; at < text.size();) {
+  // Most texts need nothing; of the others what comes before the first such letter does not.
+  const auto plain = [](char c) { return c >= 0x20 && c != 0x7F && c != '"' && c != '\\'; };
+  const auto first = std::find_if_not(text.begin(), text.end(), plain);
+  out.append(text.begin(), first);
+  for (auto at = static_cast<std::size_t>(first - text.begin()); at < text.size();) {
     const CodePoint point = decode(text, at);
     if (!point.valid) {
       out += "\\ufffd";
