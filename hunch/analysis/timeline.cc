@@ -107,29 +107,36 @@ class Nesting {
   uint32_t open_ops_ = 0, open_others_ = 0;
 };
 
-void nest_all(const Trace& trace, std::vector<EventId>& parent) {
+// Of events with the same start and end, the outer one was numbered first.
+bool encloses_first(const Trace& trace, EventId a, EventId b) {
+  if (trace.start[a] != trace.start[b]) return trace.start[a] < trace.start[b];
+  if (trace.duration[a] != trace.duration[b]) return trace.duration[a] > trace.duration[b];
+  const int rank_a = rank_of(trace.kind[a]), rank_b = rank_of(trace.kind[b]);
+  if (rank_a != rank_b) return rank_a < rank_b;
+  const uint64_t id_a = trace.external_id[a], id_b = trace.external_id[b];
+  if (trace.kind[a] == EventKind::op && id_a != id_b && id_a != 0 && id_b != 0) return id_a < id_b;
+  return a < b;
+}
+
+void nest_all(const Trace& trace, Timeline& timeline) {
   // Group host events by track: a counting sort that keeps the rows' order.
-  std::vector<std::size_t> begin(trace.tracks.size() + 1, 0);
+  std::vector<std::size_t>& begin = timeline.host_begin;
+  begin.assign(trace.tracks.size() + 1, 0);
   for (std::size_t i = 0; i < trace.size(); ++i)
     if (is_host(trace.kind[i])) ++begin[trace.track[i] + 1];
   for (std::size_t t = 0; t < trace.tracks.size(); ++t) begin[t + 1] += begin[t];
-  std::vector<EventId> ids(begin.back());
+  std::vector<EventId>& ids = timeline.host_order;
+  base::assign_large(ids, begin.back(), kNone);
   std::vector<std::size_t> next(begin.begin(), begin.end() - 1);
   for (std::size_t i = 0; i < trace.size(); ++i)
     if (is_host(trace.kind[i])) ids[next[trace.track[i]]++] = static_cast<EventId>(i);
 
-  const auto encloses_first = [&trace](EventId a, EventId b) {
-    if (trace.start[a] != trace.start[b]) return trace.start[a] < trace.start[b];
-    if (trace.duration[a] != trace.duration[b]) return trace.duration[a] > trace.duration[b];
-    const int rank_a = rank_of(trace.kind[a]), rank_b = rank_of(trace.kind[b]);
-    if (rank_a != rank_b) return rank_a < rank_b;
-    return a < b;
-  };
+  const auto before = [&trace](EventId a, EventId b) { return encloses_first(trace, a, b); };
   std::vector<uint32_t> scratch;
-  Nesting nesting(trace, parent);
+  Nesting nesting(trace, timeline.parent);
   for (std::size_t t = 0; t < trace.tracks.size(); ++t) {
     const std::span<EventId> of_track(ids.data() + begin[t], begin[t + 1] - begin[t]);
-    natural_sort(of_track, scratch, encloses_first);
+    natural_sort(of_track, scratch, before);
     nesting.nest(of_track);
   }
 }
@@ -182,7 +189,7 @@ Timeline build_timeline(const Trace& trace, int threads) {
   Timeline timeline;
   const auto host = [&] {
     base::assign_large(timeline.parent, trace.size(), kNone);
-    nest_all(trace, timeline.parent);
+    nest_all(trace, timeline);
     find_told_calls(trace, timeline);
   };
   const auto device = [&] {
@@ -218,6 +225,27 @@ std::vector<EventId> op_stack(const Trace& trace, const Timeline& timeline, Even
   }
   std::reverse(stack.begin(), stack.end());
   return stack;
+}
+
+EventId previous_op(const Trace& trace, const Timeline& timeline, EventId op) {
+  const uint32_t track = trace.track[op];
+  const auto first = timeline.host_order.begin() + static_cast<std::ptrdiff_t>(timeline.host_begin[track]);
+  const auto last = timeline.host_order.begin() + static_cast<std::ptrdiff_t>(timeline.host_begin[track + 1]);
+  const auto order = [&](EventId a, EventId b) { return encloses_first(trace, a, b); };
+  const EventId parent = timeline.parent[op];
+  EventId sibling = op;
+  constexpr int kMostCalls = 16;
+  for (int i = 0; i < kMostCalls; ++i) {
+    const auto at = std::lower_bound(first, last, sibling, order);
+    if (at == first) return kNone;
+    // What comes right before lies within the sibling looked for, at some depth, or is the parent.
+    sibling = *(at - 1);
+    while (sibling != kNone && sibling != parent && timeline.parent[sibling] != parent)
+      sibling = timeline.parent[sibling];
+    if (sibling == kNone || sibling == parent) return kNone;
+    if (trace.kind[sibling] == EventKind::op) return trace.end(sibling) <= trace.start[op] ? sibling : kNone;
+  }
+  return kNone;
 }
 
 EventId launching_op(const Trace& trace, const Timeline& timeline, EventId device_event) {

@@ -20,6 +20,9 @@ using trace::Ns;
 struct Timeline {
   std::vector<EventId>
       parent;  // innermost enclosing host event of the same track, or kNone; kNone for device work
+  // Host events by track, then start, longer first: those of track t from host_begin[t] to host_begin[t + 1].
+  std::vector<EventId> host_order;
+  std::vector<std::size_t> host_begin;
   std::vector<EventId> launch;  // device work: its launch call, or kNone; kNone for host events
   std::vector<EventId> waits;   // synchronizing calls by track, then start; of nested ones the outermost
   std::vector<EventId> one_time_calls;  // is_one_time_call() by their names; by track, then start
@@ -41,6 +44,10 @@ Timeline build_timeline(const trace::Trace& trace, int threads = 1);
 
 // The ops (EventKind::op) that enclose a device event's launch call, outermost first; empty where unlinked.
 std::vector<EventId> op_stack(const trace::Trace& trace, const Timeline& timeline, EventId device_event);
+
+// The op right before `op` on its track under the same parent, calls between them passed over; kNone where
+// there is none, or where it had not ended.
+EventId previous_op(const trace::Trace& trace, const Timeline& timeline, EventId op);
 
 // The innermost of them, or kNone.
 EventId launching_op(const trace::Trace& trace, const Timeline& timeline, EventId device_event);

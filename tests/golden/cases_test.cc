@@ -429,6 +429,19 @@ TEST(Cases, M4_T21_BusyTimeIsTheUnion) {
   EXPECT_EQ(run.busy_ns, 5000);
 }
 
+TEST(Cases, M9_OpsOfOneMicrosecondNestByTheirIds) {
+  std::vector<std::string> events = {event("cpu_op", "aten::to", "5", "2", R"("External id": 7)"),
+                                     event("cpu_op", "aten::_to_copy", "5", "2", R"("External id": 8)"),
+                                     launch("cudaMemcpyAsync", 5, 3), kernel("k", "10", 3)};
+  for (int i = 0; i < 2; ++i) {
+    const auto trace = read_case(object(events));
+    const auto result = analysis::analyze(trace);
+    EXPECT_EQ(result.outer_op(3), "aten::to");
+    EXPECT_EQ(result.inner_op(3), "aten::_to_copy");
+    std::swap(events[0], events[1]);
+  }
+}
+
 TEST(Cases, ShuffledEventsAreTheSameTrace) {
   std::vector<std::string> events = {event("user_annotation", "forward", "1", "50"),
                                      event("cpu_op", "aten::mm", "2", "20"), launch("cudaLaunchKernel", 5, 5),

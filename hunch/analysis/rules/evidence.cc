@@ -181,24 +181,6 @@ std::optional<std::size_t> find_op(const Analysis& analysis, const std::vector<E
   return std::nullopt;
 }
 
-EventId previous_sibling(const Analysis& analysis, EventId op) {
-  // Sources list a thread's ops nearly in order; what is not within this many rows is not looked for.
-  constexpr EventId kNear = 400;
-  const trace::Trace& trace = *analysis.trace;
-  const auto& parent = analysis.timeline.parent;
-  EventId best = kNone;
-  const EventId first = op > kNear ? op - kNear : 0;
-  const EventId last = std::min(op + kNear, static_cast<EventId>(trace.size() - 1));
-  for (EventId at = first; at <= last; ++at) {
-    if (parent[at] != parent[op] || at == op || trace.kind[at] != EventKind::op ||
-        trace.track[at] != trace.track[op])
-      continue;
-    if (trace.end(at) > trace.start[op]) continue;
-    if (best == kNone || trace.start[at] > trace.start[best]) best = at;
-  }
-  return best;
-}
-
 std::string place_text(const Analysis& analysis, EventId host) {
   const trace::Trace& trace = *analysis.trace;
   std::string_view frame;

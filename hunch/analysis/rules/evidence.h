@@ -84,8 +84,6 @@ std::string chain_text(const Analysis& analysis, uint32_t chain, std::size_t fir
 // The place in `ops` of the outermost op with this word, or nothing.
 std::optional<std::size_t> find_op(const Analysis& analysis, const std::vector<EventId>& ops,
                                    std::string_view word);
-// The op that ended last before `op` began, under the same parent; kNone where none is near in the source.
-EventId previous_sibling(const Analysis& analysis, EventId op);
 // Where the program stood, if the trace has Python stacks: ", from llama.py(243): forward in
 // LlamaAttention_3"; else empty. The frame is the innermost outside of PyTorch itself.
 std::string place_text(const Analysis& analysis, EventId host);

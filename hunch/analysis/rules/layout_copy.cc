@@ -65,7 +65,7 @@ bool fills(const Analysis& analysis, EventId event) {
 }
 
 bool follows_expand(const Analysis& analysis, EventId op) {
-  const EventId before = previous_sibling(analysis, op);
+  const EventId before = previous_op(*analysis.trace, analysis.timeline, op);
   return before != kNone && op_word(analysis.trace->name_of(before)) == "expand";
 }
 

@@ -48,6 +48,31 @@ TEST(Nesting, SameStartLongerOutsideAndSameSpanByKind) {
   EXPECT_EQ(timeline.parent[call], op);
 }
 
+TEST(Nesting, TheOpBefore) {
+  HandMade made;
+  const auto last = made.op("last", 70, 80);  // the order of rows does not matter
+  const auto parent = made.op("parent", 0, 100);
+  const auto first = made.op("first", 10, 30);
+  const auto inside = made.op("inside", 12, 28);
+  const auto second = made.op("second", 30, 40);
+  const auto call = made.call(1, 45, 50);
+  const auto third = made.op("third", 60, 68);
+  const auto next = made.op("next", 200, 210);
+  const auto other = made.op("other", 205, 206, "2");
+  const auto trace = made.finish();
+  const auto timeline = build_timeline(trace);
+  const auto before = [&](EventId op) { return previous_op(trace, timeline, op); };
+  EXPECT_EQ(before(last), third);
+  EXPECT_EQ(before(third), second);  // over the call
+  EXPECT_EQ(before(second), first);
+  EXPECT_EQ(before(first), kNone);
+  EXPECT_EQ(before(inside), kNone);
+  EXPECT_EQ(before(next), parent);
+  EXPECT_EQ(before(parent), kNone);
+  EXPECT_EQ(before(other), kNone);
+  EXPECT_EQ(timeline.parent[call], parent);
+}
+
 TEST(Nesting, SmallOverhangNestsLargeCrossingDoesNot) {
   HandMade made;
   const auto parent = made.op("parent", 0, 100);
