@@ -98,7 +98,11 @@ TEST_F(LargeFile, T53_OffsetsBeyond4GiBAndBoundedMemory) {
   EXPECT_EQ(trace->stats.warnings[0],
             fmt::format("byte {}: damaged JSON, one event skipped; read on at byte {}", kTail,
                         kTail + damaged.size() + 1));
+#ifndef __SANITIZE_THREAD__  // which keeps memory of its own for all that is read
   EXPECT_LT(own_memory(), before + kSize / 4);
+#else
+  static_cast<void>(before);
+#endif
 
   // Cut behind 4 GiB, in the middle of that last event.
   const auto cut = read_trace_bytes({bytes(), kTail + 60}, "large");
