@@ -424,7 +424,8 @@ TEST(Cases, M4_T21_BusyTimeIsTheUnion) {
   const auto trace =
       read_case(object({launch("cudaLaunchKernelExC", 1, 5), launch("cudaLaunchKernelExC", 3, 6),
                         kernel("a", "10", 5), kernel("b", "12", 6)}));
-  const auto& run = analysis::analyze(trace).forwards[0].runs[0];
+  const auto result = analysis::analyze(trace);
+  const auto& run = result.forwards[0].runs[0];
   EXPECT_EQ(run.device_ns, 6000);
   EXPECT_EQ(run.busy_ns, 5000);
 }
