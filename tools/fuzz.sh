@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the fuzzers and runs each in turn for the given minutes, one process on one core; prints what each did.
 #
-# usage: tools/fuzz.sh MINUTES [TARGET...]     (targets: read_trace nsys gzip guess spool; default: all)
+# usage: tools/fuzz.sh MINUTES [TARGET...]     (targets: read_trace nsys gzip guess spool analysis; default: all)
 #   BUILD     build folder, default build/fuzz
 #   CORPUS    where inputs found are kept between runs, default BUILD/corpus; findings go to BUILD/findings
 #   NO_BUILD  set: use the fuzzers that are there
@@ -13,7 +13,7 @@ cd "$(dirname "$0")/.."
 minutes=${1:?usage: tools/fuzz.sh MINUTES [TARGET...]}
 shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(read_trace nsys gzip guess spool)
+[ ${#targets[@]} -gt 0 ] || targets=(read_trace nsys gzip guess spool analysis)
 build=${BUILD:-build/fuzz}
 corpus=${CORPUS:-$build/corpus}
 findings=$build/findings

@@ -36,6 +36,7 @@ base::Status read_input(Input& input, const std::string& name, const ReadOptions
     builder.trace().format = reader->name();
     if (auto status = reader->read(input, builder, options); !status)
       return base::fail(named(status.error(), name));
+    builder.keep_sums_in_range();
     return {};
   }
   const Looks looks = looks_like(first, name);

@@ -1,5 +1,6 @@
 #include "hunch/trace/builder.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "hunch/base/check.h"
@@ -152,6 +153,41 @@ void TraceBuilder::remove(const std::vector<EventId>& events) {
   shrink(trace_.external_id);
   shrink(trace_.detail);
   shrink(trace_.source_index);
+}
+
+void TraceBuilder::keep_sums_in_range() {
+  constexpr Ns kMost =
+      4'000'000'000'000'000'000;  // 126 years: the difference of two such times fits, and so does a sum
+  const std::size_t rows = trace_.size();
+  if (rows == 0) return;
+  Ns first = 0, last = 0;
+  uint64_t sum = 0;  // in units that 2^32 weeks do not overflow
+  for (std::size_t row = 0; row < rows; ++row) {
+    first = std::min(first, trace_.start[row]);
+    last = std::max(last, trace_.start[row]);
+    sum += static_cast<uint64_t>(trace_.duration[row]) >> 20;
+  }
+  std::vector<EventId> out;
+  if (first < -kMost || last > kMost) {
+    for (std::size_t row = 0; row < rows; ++row)
+      if (trace_.start[row] < -kMost || trace_.start[row] > kMost) out.push_back(static_cast<EventId>(row));
+    trace_.stats.skipped += out.size();
+    trace_.stats.reasons["time is no number or out of range"] += out.size();
+    remove(out);
+  }
+  std::erase_if(trace_.memory, [&](const MemoryEvent& event) {
+    const bool bad = event.time < -kMost || event.time > kMost;
+    if (bad) skip("time is no number or out of range");
+    return bad;
+  });
+  if (sum < static_cast<uint64_t>(kMost >> 20) - rows) return;
+  out.clear();
+  const Ns fair = kMost / static_cast<Ns>(rows);
+  for (std::size_t row = 0; row < trace_.size(); ++row)
+    if (trace_.duration[row] > fair) out.push_back(static_cast<EventId>(row));
+  trace_.stats.skipped += out.size();
+  if (!out.empty()) trace_.stats.reasons["one of many durations that add up to over 126 years"] += out.size();
+  remove(out);
 }
 
 void TraceBuilder::skip(std::string_view reason) {

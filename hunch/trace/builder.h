@@ -66,6 +66,10 @@ class TraceBuilder {
   void repaired(std::string_view what) { ++trace_.stats.repaired[std::string(what)]; }
   void warn(std::string message) { trace_.stats.warnings.push_back(std::move(message)); }
 
+  // Takes out rows whose times would not fit 64 bits in differences and sums, and counts them as skipped.
+  // Readers call it last, when base times are added.
+  void keep_sums_in_range();
+
   Trace& trace() { return trace_; }  // for devices, metadata, source, format, base_time, stats.events
   Trace finish();
   // For the next part of the same source: drops rows and counts, keeps room, names and tracks.

@@ -81,8 +81,7 @@ std::optional<int64_t> median_bytes(const Selection& selection,
     int64_t sum = 0;
     for (const EventId event : run) {
       const auto one = bytes(event);
-      if (!one) return std::nullopt;
-      sum += *one;
+      if (!one || __builtin_add_overflow(sum, *one, &sum)) return std::nullopt;
     }
     sums.push_back(sum);
   }

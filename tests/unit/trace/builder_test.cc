@@ -100,6 +100,31 @@ TEST(Builder, PartsAreJoinedWithTheirNamesAndTracksFoundAgain) {
   EXPECT_EQ(trace.stats.skipped, 1u);
 }
 
+TEST(Builder, TimesWhoseDifferencesAndSumsFit) {
+  constexpr Ns kMost = 4'000'000'000'000'000'000, kWeek = Ns{7} * 24 * 3600 * 1'000'000'000;
+  TraceBuilder fine;
+  for (const Ns start : {-kMost, Ns{0}, kMost}) fine.add(event(EventKind::op, "a", start, kWeek));
+  fine.keep_sums_in_range();
+  EXPECT_EQ(fine.trace().size(), 3u);
+  EXPECT_EQ(fine.trace().stats.skipped, 0u);
+
+  TraceBuilder far;
+  for (const Ns start : {-kMost - 1, Ns{5}, kMost + 1, INT64_MIN, INT64_MAX - kWeek})
+    far.add(event(EventKind::op, "a", start, 1));
+  far.add_memory({.time = kMost + 1});
+  far.add_memory({.time = 3});
+  far.keep_sums_in_range();
+  EXPECT_THAT(far.trace().start, ElementsAre(5));
+  EXPECT_EQ(far.trace().memory.size(), 1u);
+  EXPECT_EQ(far.trace().stats.reasons.at("time is no number or out of range"), 5u);
+
+  TraceBuilder many;
+  for (int i = 0; i < 20'000; ++i) many.add(event(EventKind::kernel, "a", i, i % 2 == 0 ? kWeek : 1000));
+  many.keep_sums_in_range();
+  EXPECT_EQ(many.trace().size(), 10'000u);
+  EXPECT_EQ(many.trace().stats.skipped, 10'000u);
+}
+
 TEST(Builder, NamesWithoutEndAreCutBetweenCharacters) {
   TraceBuilder builder;
   const std::string longest(kLongestName, 'n');
