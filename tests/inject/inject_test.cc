@@ -192,7 +192,7 @@ INSTANTIATE_TEST_SUITE_P(
                     End{"term", {"kill", "15"}, -SIGTERM, true}, End{"hangup", {"kill", "1"}, -SIGHUP, true},
                     End{"killed", {"kill", "9"}, -SIGKILL, false}, End{"left", {"_exit", "7"}, 7, false},
                     End{"own_handler", {"own-handler", "kill", "15"}, 5, false}),
-    [](const auto& info) { return info.param.name; });
+    [](const auto& end) { return end.param.name; });
 
 TEST_F(Inject, WorkThatHadNotEndedComesAtTheExit) {
   EXPECT_EQ(run({"cuda", "unfinished", "sleep", "600", "exit", "0"}), 0);
