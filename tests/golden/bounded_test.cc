@@ -134,6 +134,27 @@ TEST(Bounded, AsManyKindsOfWorkAsRuns) {
     EXPECT_NE(text.find("`aten::masked_fill > aten::clone > aten::copy_`"), std::string::npos) << text;
 }
 
+TEST(Bounded, MemoryOfAnyNumberOfBytesAndDevices) {
+  const auto memory = [](int ts, int device, const std::string& bytes, const std::string& total) {
+    return fmt::format(
+        R"({{"ph": "i", "name": "[memory]", "pid": 1, "tid": 1, "ts": {}, "args": {{"Bytes": {}, "Total Allocated": {}, "Device Id": {}, "Device Type": 1}}}})",
+        ts, bytes, total, device);
+  };
+  const std::string most = "9223372036854775807";
+  std::vector<std::string> events = {event("user_annotation", "forward", "10", "100")};
+  events.push_back(memory(1, 0, "100", "1000"));
+  events.push_back(memory(20, 0, "500", "1500"));
+  events.push_back(memory(30, 0, "-300", "1200"));
+  const auto usual = read_case(object(events));
+  EXPECT_EQ(analysis::analyze(usual).forwards.at(0).runs.at(0).peak_bytes, 500);
+  for (int device = 0; device < 5'000; ++device) events.push_back(memory(40, device, "-" + most, most));
+  events.push_back(memory(50, 0, most, most));
+  const auto odd = read_case(object(events));
+  const auto peak = analysis::analyze(odd).forwards.at(0).runs.at(0).peak_bytes;
+  ASSERT_TRUE(peak);
+  EXPECT_GE(*peak, 0);  // nonsense stays nonsense, within its type
+}
+
 // A row's median over runs counts those without it as 0.
 TEST(Bounded, MediansCountRunsThatHaveNone) {
   std::vector<std::string> events;
