@@ -49,7 +49,7 @@ class Finder {
       std::sort(inner.begin(), inner.end(), [&](EventId a, EventId b) { return earlier(a, b); });
       if (!call.direct) {
         const auto found = std::find_if(inner.begin(), inner.end(), [&](EventId op) {
-          return is_backend_op(trace_.name_of(op)) || !attention_backend_of_op(trace_.name_of(op)).empty();
+          return !attention_backend_of_op(trace_.name_of(op)).empty();
         });
         if (found != inner.end()) call.backend_op = *found;
       }

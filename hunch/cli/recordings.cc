@@ -28,8 +28,8 @@ constexpr int64_t kGraceNs = 2'000'000'000;  // for processes that outlive the c
 struct File {
   std::string path;
   std::string id;
-  base::Ns first = 0;  // event; for the order
-  std::size_t work = 0;
+  base::Ns first = 0;       // work; for the order
+  bool still_runs = false;  // its process
 };
 
 std::vector<File> files_of(const std::string& folder) {
@@ -46,11 +46,11 @@ std::vector<File> files_of(const std::string& folder) {
 bool lives(int64_t pid) { return ::kill(static_cast<pid_t>(pid), 0) == 0 || errno == EPERM; }
 
 // A spool's process may be writing its last records while the command has ended already.
-base::Result<spool::Spool> read_ended(const std::string& path, int64_t& grace_ns, bool& still_runs) {
+base::Result<spool::Spool> read_ended(File& file, int64_t& grace_ns) {
   for (;;) {
-    HUNCH_ASSIGN(spool::Spool read, spool::read_spool_file(path));
-    still_runs = !read.ended && lives(read.process.pid);
-    if (!still_runs || grace_ns <= 0) return read;
+    HUNCH_ASSIGN(spool::Spool read, spool::read_spool_file(file.path));
+    file.still_runs = !read.ended && lives(read.process.pid);
+    if (!file.still_runs || grace_ns <= 0) return read;
     const timespec pause = {0, 50'000'000};
     ::nanosleep(&pause, nullptr);
     grace_ns -= pause.tv_nsec;
@@ -76,10 +76,6 @@ void count(const trace::Trace& trace, RecordedProcess& to) {
       case trace::EventKind::op:
         ++to.ops;
         break;
-      case trace::EventKind::runtime_call:
-      case trace::EventKind::driver_call:
-        ++to.calls;
-        break;
       default:
         break;
     }
@@ -101,35 +97,31 @@ base::Result<std::vector<RecordedProcess>> write_recordings(const std::string& f
   std::vector<File> files = files_of(folder);
   int64_t grace_ns = kGraceNs;
   std::vector<RecordedProcess> processes;
-  std::vector<std::pair<File, bool>> with_work;  // and whether the process still runs
+  std::vector<File> with_work;
   for (File& file : files) {
-    bool still_runs = false;
-    auto read = read_ended(file.path, grace_ns, still_runs);
-    if (!read) return base::fail(read.error());
-    file.work = read->activity.work.size();
-    if (file.work > 0) {
-      file.first = read->activity.work.front().start;
-      with_work.emplace_back(file, still_runs);
+    HUNCH_ASSIGN(spool::Spool read, read_ended(file, grace_ns));
+    if (!read.activity.work.empty()) {
+      file.first = read.activity.work.front().start;
+      with_work.push_back(file);
       continue;
     }
     RecordedProcess idle;
-    idle.name = read->process.name;
+    idle.name = read.process.name;
     idle.id = file.id;
-    idle.calls = read->activity.calls.size();
-    idle.warnings = std::move(read->activity.warnings);
+    idle.warnings = std::move(read.activity.warnings);
     processes.push_back(std::move(idle));
   }
   std::stable_sort(with_work.begin(), with_work.end(),
-                   [](const auto& a, const auto& b) { return a.first.first < b.first.first; });
+                   [](const File& a, const File& b) { return a.first < b.first; });
   std::vector<RecordedProcess> written;
-  for (const auto& [file, still_runs] : with_work) {
+  for (const File& file : with_work) {
     HUNCH_ASSIGN(spool::Spool read, spool::read_spool_file(file.path));
     RecordedProcess process;
     process.name = read.process.name;
     process.id = file.id;
-    if (still_runs) read.ended = true;  // told below, and not as an end that went wrong
+    if (file.still_runs) read.ended = true;  // told below, and not as an end that went wrong
     trace::Trace trace = spool::trace_of(std::move(read));
-    if (still_runs) trace.stats.warnings.emplace_back("the process still runs: its recording ends here");
+    if (file.still_runs) trace.stats.warnings.emplace_back("the process still runs: its recording ends here");
     process.trace = with_work.size() == 1 ? path : numbered_path(path, file.id);
     HUNCH_RETURN_IF_ERROR(formats::write_chrome_json(trace, process.trace));
     count(trace, process);

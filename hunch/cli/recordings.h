@@ -14,7 +14,7 @@ struct RecordedProcess {
   std::string name;   // of the program
   std::string id;     // its number; with "-2" behind it where the process became another program
   std::string trace;  // the file written; empty where nothing ran on a device
-  uint64_t kernels = 0, memcpy = 0, memset = 0, calls = 0, ranges = 0, ops = 0;
+  uint64_t kernels = 0, memcpy = 0, memset = 0, ranges = 0, ops = 0;
   base::Ns device_ns = 0;
   std::vector<std::string> warnings;
 };

@@ -203,7 +203,7 @@ base::Result<TraceCalls> calls_of(const analysis::Analysis& analysis, const sdpa
       if (!device.is_cpu && device.compute_major > 0 && gpu == nullptr) gpu = &device;
     const bool device_work =
         std::find(trace.kind.begin(), trace.kind.end(), EventKind::kernel) != trace.kind.end();
-    if (gpu != nullptr && gpu->warp_size == 32) {
+    if (gpu != nullptr && gpu->has_sm()) {
       setup.sm = gpu->compute_major * 10 + gpu->compute_minor;
     } else if (gpu == nullptr && !device_work) {
       setup.sm = 0;

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "hunch/base/clock.h"
+#include "hunch/base/utf8.h"
 
 namespace hunch::inject {
 namespace {
@@ -127,25 +128,8 @@ void end(uint64_t id) { log(log_of_thread(), RangeWhat::end, nullptr, {}, id); }
 
 std::string utf8(const wchar_t* wide) {
   std::string text;
-  for (; wide != nullptr && *wide != 0; ++wide) {
-    const auto code = static_cast<uint32_t>(*wide);
-    const auto byte = [&](uint32_t bits) { text += static_cast<char>(bits); };
-    if (code < 0x80) {
-      byte(code);
-    } else if (code < 0x800) {
-      byte(0xC0 | (code >> 6));
-      byte(0x80 | (code & 0x3F));
-    } else if (code < 0x10000) {
-      byte(0xE0 | (code >> 12));
-      byte(0x80 | ((code >> 6) & 0x3F));
-      byte(0x80 | (code & 0x3F));
-    } else if (code < 0x110000) {
-      byte(0xF0 | (code >> 18));
-      byte(0x80 | ((code >> 12) & 0x3F));
-      byte(0x80 | ((code >> 6) & 0x3F));
-      byte(0x80 | (code & 0x3F));
-    }
-  }
+  for (; wide != nullptr && *wide != 0; ++wide)
+    if (const auto code = static_cast<uint32_t>(*wide); code < 0x110000) base::append_utf8(text, code);
   return text;
 }
 

@@ -231,8 +231,7 @@ std::string device_text(const Trace& trace) {
   const trace::DeviceProperties& device = trace.devices.front();
   const std::size_t count = trace.devices.size();
   std::string text = device.name;
-  // AMD's devices, whose warps are of 64, have numbers there that are no "sm".
-  if (!device.is_cpu && device.compute_major > 0 && device.warp_size == 32)
+  if (device.has_sm())
     text += fmt::format("{}sm_{}{}{}", text.empty() ? "" : " (", device.compute_major, device.compute_minor,
                         text.empty() ? "" : ")");
   if (text.empty()) return count == 1 ? text : fmt::format("{} devices, not named", count);

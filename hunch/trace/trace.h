@@ -99,6 +99,9 @@ struct DeviceProperties {
   int64_t shared_bytes_per_multiprocessor = 0;
   int64_t memory_bytes = 0;
   bool is_cpu = false;  // hunch's own CPU device: no occupancy there
+
+  // NVIDIA's, whose compute numbers are those of an "sm". AMD's have such numbers too, and warps of 64.
+  bool has_sm() const { return !is_cpu && warp_size == 32 && compute_major > 0; }
 };
 
 // A change of device memory in use ("[memory]" events).

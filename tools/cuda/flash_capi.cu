@@ -36,6 +36,21 @@ int lend_and_run(sm80::AttentionParams params, const sm80::Launch& launch, void*
   return launch.run(params, launch, stream);
 }
 
+flash::DeviceFacts current_facts() {
+  const auto attribute = [](cudaDeviceAttr which) {
+    int device = 0, value = 0;
+    cudaGetDevice(&device);
+    cudaDeviceGetAttribute(&value, which, device);
+    return value;
+  };
+  flash::DeviceFacts facts;
+  facts.compute =
+      attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
+  facts.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
+  facts.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  return facts;
+}
+
 }  // namespace
 
 extern "C" {
@@ -44,12 +59,12 @@ extern "C" {
 int hunch_params_size() { return static_cast<int>(sizeof(sm80::AttentionParams)); }
 
 int hunch_flash_splits(const sm80::AttentionParams* params) {
-  return flash::parts_of_keys(*params, sm80::current_facts()).count;
+  return flash::parts_of_keys(*params, current_facts()).count;
 }
 
 // element_type: 0 f16, 1 bf16. Returns a cudaError_t. This one takes the sm_80 kernel on every GPU.
 int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  const flash::DeviceFacts facts = sm80::current_facts();
+  const flash::DeviceFacts facts = current_facts();
   flash::Parts parts = flash::parts_of_keys(*params, facts);
   // Other parts than these are for tests: a cluster where there can be one.
   if (parts.count != params->splits) parts = {params->splits, flash::has_clusters(facts, params->splits)};
@@ -60,7 +75,7 @@ int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_ty
 
 // The same, where parts never are a cluster: the last block of a tile puts them together, as before sm_90.
 int hunch_flash_counted_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  const auto kernel = flash::choose_sm80_kernel(*params, sm80::current_facts(), {params->splits, false});
+  const auto kernel = flash::choose_sm80_kernel(*params, current_facts(), {params->splits, false});
   return lend_and_run(
       *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
 }
@@ -69,7 +84,7 @@ int hunch_flash_counted_forward(const sm80::AttentionParams* params, int element
 int hunch_flash_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
   sm80::AttentionParams own = *params;
   own.splits = 1;
-  const auto kernel = flash::choose_kernel(own, sm80::current_facts());
+  const auto kernel = flash::choose_kernel(own, current_facts());
   if (kernel.family() == flash::Family::sm90)
     if (const auto hopper =
             hunch::attention::sm90::flash_forward(own, static_cast<sm80::ElementType>(element_type), kernel))

@@ -73,7 +73,7 @@ std::string others_text(const trace::Trace& trace, const Call& call, const std::
   // Which backends exist, and from which architecture on, is settled for NVIDIA's devices alone.
   const std::string shapes = fmt::format("query {} {}, {}", shape_text(inputs->query), inputs->type,
                                          inputs->mask ? "with a mask" : "no mask tensor");
-  if (device == nullptr || device->warp_size != 32 || device->compute_major < 8) {
+  if (device == nullptr || !device->has_sm() || device->compute_major < 8) {
     return shapes + "; what else takes it depends on the device. `torch.nn.attention.sdpa_kernel` pins one";
   }
   const int64_t head_dim = inputs->query.back();

@@ -39,8 +39,7 @@ class TensorCoresIdle final : public Rule {
 
   std::vector<Finding> evaluate(const Analysis& analysis, const Forward& forward) const override {
     const trace::DeviceProperties* device = device_of(analysis, forward);
-    if (device == nullptr || device->is_cpu || device->warp_size != 32 || device->compute_major < 7)
-      return {};
+    if (device == nullptr || !device->has_sm() || device->compute_major < 7) return {};
     Selection narrow;
     Selection f32;
     std::string_view dtype;

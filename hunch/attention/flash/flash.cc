@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "hunch/attention/flash/device_facts.h"
 #include "hunch/attention/flash/flash_cpu.h"
 #include "hunch/attention/flash/flash_cuda.h"
 #include "hunch/attention/flash/flash_kernel.h"
@@ -29,15 +30,7 @@ std::string_view cpu_kernel_name(tensor::DType dtype) {
 }
 
 KernelNote cuda_note(const Call& call) {
-  const tensor::DeviceInfo& info = call.query.device().info();
-  DeviceFacts facts;
-  facts.compute = info.compute_major * 10 + info.compute_minor;
-  facts.multiprocessors = info.multiprocessors;
-  facts.shared_bytes = shared_bytes_of(facts.compute);
-#if HUNCH_HAS_CUDA
-  if (const tensor::CudaDevice* const gpu = call.query.device().as_cuda(); gpu != nullptr)
-    facts.shared_bytes = gpu->properties().shared_bytes_per_block_optin;
-#endif
+  const DeviceFacts facts = facts_of(call.query.device());
   const sm80::AttentionParams params = tiles::cuda_params(tiles::describe(call));
   const Kernel kernel = choose_kernel(params, facts);
   return {std::string(kernel_name(kernel.family(), tiles::element_type(call.query.dtype()))),

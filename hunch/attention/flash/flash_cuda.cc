@@ -1,5 +1,6 @@
 #include "hunch/attention/flash/flash_cuda.h"
 
+#include "hunch/attention/flash/device_facts.h"
 #include "hunch/attention/flash/flash_kernel.h"
 #include "hunch/attention/flash/flash_sm80.h"
 #include "hunch/attention/flash/flash_sm90.h"
@@ -23,11 +24,7 @@ void flash_cuda(tensor::CudaDevice& device, const tiles::FusedProblem& problem) 
     if (launch.needs_counters) params.counters = device.counters();
     tiles::launch_on(device, launch, params);
   };
-  const tensor::CudaProperties& gpu = device.properties();
-  DeviceFacts facts;
-  facts.compute = gpu.compute();
-  facts.multiprocessors = gpu.multiprocessors;
-  facts.shared_bytes = gpu.shared_bytes_per_block_optin;
+  DeviceFacts facts = facts_of(device);
   Kernel kernel = choose_kernel(params, facts);
   if (kernel.family() == Family::sm90) {
     if (const auto hopper = sm90::flash_forward(params, type, kernel)) return run(*hopper);

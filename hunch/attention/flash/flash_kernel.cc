@@ -29,11 +29,6 @@ bool is_general(const AttentionParams& p) {
   return p.mask != nullptr || !(p.scale > 0.0f) || p.window > 0 || p.softcap > 0.0f;
 }
 
-int64_t packed_tiles(const AttentionParams& p) {
-  const int64_t rows = int64_t{p.heads / p.kv_heads} * p.length;
-  return (rows + kPackedRows - 1) / kPackedRows * p.batch * p.kv_heads;
-}
-
 unsigned obstacles_of(const AttentionParams& p, const DeviceFacts& facts) {
   unsigned found = 0;
   const auto add = [&](bool stands, Obstacle obstacle) {
@@ -98,6 +93,11 @@ int64_t shared_bytes_of(int compute) {
   if (compute == 80 || compute == 87) return int64_t{163} << 10;
   if (major >= 9 && major <= 11) return int64_t{227} << 10;
   return int64_t{99} << 10;
+}
+
+int64_t packed_tiles(const AttentionParams& p) {
+  const int64_t rows = int64_t{p.heads / p.kv_heads} * p.length;
+  return (rows + kPackedRows - 1) / kPackedRows * p.batch * p.kv_heads;
 }
 
 bool has_clusters(const DeviceFacts& facts, int blocks) {

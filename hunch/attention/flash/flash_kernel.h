@@ -144,6 +144,8 @@ struct Kernel {
   Family family() const { return tile().family; }
 };
 
+// Tiles of packed rows: a block each, and one for each part of the keys.
+int64_t packed_tiles(const sm80::AttentionParams& params);
 // For bf16 and f16, with head_dim and value_dim of 1 to 256. `params.splits` is not read.
 Kernel choose_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts);
 // The sm_80 family's, with these parts.

@@ -13,15 +13,10 @@ using ShapeOf =
                flash::tile_of(kShape).warps, flash::tile_of(kShape).blocks_per_sm,
                flash::tile_of(kShape).query_in_registers, flash::tile_of(kShape).stages>;
 
-int64_t packed_tiles(const AttentionParams& p, int tile_rows) {
-  const int64_t rows = int64_t{p.heads / p.kv_heads} * p.length;
-  return (rows + tile_rows - 1) / tile_rows * p.batch * p.kv_heads;
-}
-
 template <class Shape, bool kGeneral, bool kDecode>
 Launch make(const AttentionParams& p, const flash::Kernel& kernel, std::string_view name) {
   const int64_t tiles = int64_t{p.length + Shape::kRows - 1} / Shape::kRows;
-  const int64_t blocks = kDecode ? packed_tiles(p, Shape::kRows) * p.splits : tiles * p.batch * p.heads;
+  const int64_t blocks = kDecode ? flash::packed_tiles(p) * p.splits : tiles * p.batch * p.heads;
   Launch launch = make_launch<flash_forward_kernel<Shape, kGeneral, kDecode>>(name, blocks, Shape::kThreads,
                                                                               Shape::kSharedBytes);
   if (kernel.parts.clustered) {
@@ -78,20 +73,6 @@ Launch flash_forward(const AttentionParams& params, ElementType type, const flas
   const std::string_view name = flash::kernel_name(flash::Family::sm80, type);
   return type == ElementType::bf16 ? launch_of<__nv_bfloat16>(params, kernel, name)
                                    : launch_of<__half>(params, kernel, name);
-}
-
-flash::DeviceFacts current_facts() {
-  const auto attribute = [](cudaDeviceAttr which) {
-    int value = 0;
-    cudaDeviceGetAttribute(&value, which, current_device());
-    return value;
-  };
-  flash::DeviceFacts facts;
-  facts.compute =
-      attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
-  facts.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
-  facts.shared_bytes = shared_limit();
-  return facts;
 }
 
 }  // namespace hunch::attention::sm80

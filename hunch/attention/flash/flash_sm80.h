@@ -12,7 +12,4 @@ namespace hunch::attention::sm80 {
 // least one row and `splits` as in `kernel`, which is of the family sm80.
 Launch flash_forward(const AttentionParams& params, ElementType type, const flash::Kernel& kernel);
 
-// What the current device is; nothing of tensor maps is asked.
-flash::DeviceFacts current_facts();
-
 }  // namespace hunch::attention::sm80

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "hunch/base/utf8.h"
 #include "hunch/formats/chrome_json/text.h"
 #include "hunch/formats/chrome_json/text_scan.h"
 
@@ -123,7 +124,7 @@ class Scanner {
         at_ += length;
       } else {
         utf8 = true;
-        append_utf8(out_, 0xFFFD);
+        base::append_utf8(out_, 0xFFFD);
         ++at_;
       }
     }

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "hunch/base/utf8.h"
+
 namespace hunch::formats::chrome_json {
 namespace {
 
@@ -51,24 +53,6 @@ char simple_escape(char c) {
 
 }  // namespace
 
-void append_utf8(std::string& out, uint32_t code) {
-  if (code < 0x80) {
-    out += static_cast<char>(code);
-  } else if (code < 0x800) {
-    out += static_cast<char>(0xC0 | code >> 6);
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else if (code < 0x10000) {
-    out += static_cast<char>(0xE0 | code >> 12);
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  } else {
-    out += static_cast<char>(0xF0 | code >> 18);
-    out += static_cast<char>(0x80 | (code >> 12 & 0x3F));
-    out += static_cast<char>(0x80 | (code >> 6 & 0x3F));
-    out += static_cast<char>(0x80 | (code & 0x3F));
-  }
-}
-
 std::string_view unescape(std::string_view raw, std::string& scratch, TextRepairs& repairs) {
   const char* slash =
       raw.empty() ? nullptr : static_cast<const char*>(std::memchr(raw.data(), '\\', raw.size()));
@@ -104,7 +88,7 @@ std::string_view unescape(std::string_view raw, std::string& scratch, TextRepair
         repairs.utf8 = true;
       }
     }
-    append_utf8(scratch, code);
+    base::append_utf8(scratch, code);
   }
   return scratch;
 }

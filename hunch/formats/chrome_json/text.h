@@ -22,8 +22,6 @@ std::string_view unescape(std::string_view raw, std::string& scratch, TextRepair
 // Length of the valid UTF-8 sequence at the start of `text`; 0 where there is none.
 std::size_t utf8_length(std::string_view text);
 
-void append_utf8(std::string& out, uint32_t code_point);
-
 // `text` without white space outside of strings: "[[8, 16], []]" becomes "[[8,16],[]]".
 std::string_view compact(std::string_view text, std::string& scratch);
 

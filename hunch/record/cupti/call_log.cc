@@ -68,23 +68,16 @@ CallLog::CallLog(const Library& library) : library_(library), names_(library), s
 
 CallLog::~CallLog() = default;
 
-base::Status CallLog::enable(CUpti_SubscriberHandle subscriber) {
+base::Status CallLog::switch_callbacks(CUpti_SubscriberHandle subscriber, bool on) {
   for (const bool driver : {false, true}) {
     const auto domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
-    for (uint32_t id = 1; id < names_.size(driver); ++id)
-      if (kept(driver, id).logged)
-        HUNCH_RETURN_IF_ERROR(
-            library_.checked(library_.cuptiEnableCallback(1, subscriber, domain, id), "cuptiEnableCallback"));
+    for (uint32_t id = 1; id < names_.size(driver); ++id) {
+      if (!kept(driver, id).logged) continue;
+      const CUptiResult result = library_.cuptiEnableCallback(on ? 1 : 0, subscriber, domain, id);
+      if (on) HUNCH_RETURN_IF_ERROR(library_.checked(result, "cuptiEnableCallback"));
+    }
   }
   return {};
-}
-
-void CallLog::disable(CUpti_SubscriberHandle subscriber) {
-  for (const bool driver : {false, true}) {
-    const auto domain = driver ? CUPTI_CB_DOMAIN_DRIVER_API : CUPTI_CB_DOMAIN_RUNTIME_API;
-    for (uint32_t id = 1; id < names_.size(driver); ++id)
-      if (kept(driver, id).logged) library_.cuptiEnableCallback(0, subscriber, domain, id);
-  }
 }
 
 CallLog::ThreadLog& CallLog::log_of_thread() {

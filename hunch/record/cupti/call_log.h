@@ -29,8 +29,8 @@ class CallLog {
   ~CallLog();
 
   // Has CUPTI tell `subscriber` of the kept calls, or tell it no more. Error: environment.
-  base::Status enable(CUpti_SubscriberHandle subscriber);
-  void disable(CUpti_SubscriberHandle subscriber);
+  base::Status enable(CUpti_SubscriberHandle subscriber) { return switch_callbacks(subscriber, true); }
+  void disable(CUpti_SubscriberHandle subscriber) { static_cast<void>(switch_callbacks(subscriber, false)); }
 
   // From the subscriber's callback, for the domains of both interfaces.
   void called(bool driver, CUpti_CallbackId id, const CUpti_CallbackData& call);
@@ -55,6 +55,7 @@ class CallLog {
     bool launches = false;  // a launch that the occupancy is asked for
   };
 
+  base::Status switch_callbacks(CUpti_SubscriberHandle subscriber, bool on);  // off does not fail
   ThreadLog& log_of_thread();
   void enter(ThreadLog& log, bool driver, CUpti_CallbackId id, const CUpti_CallbackData& call);
   void leave(ThreadLog& log, bool driver, CUpti_CallbackId id, const CUpti_CallbackData& call);
