@@ -36,6 +36,9 @@ PROBLEMS = [
     ("decoding, many", "64x32x1x128", ["--kv-heads", "8", "--kv-length", "1024", "--mask", "none"]),
     ("decoding, mask", "1x32x1x64", ["--kv-heads", "8", "--kv-length", "4096", "--mask", "bool"]),
     ("few, one head each", "1x4x16x64", ["--kv-length", "8192", "--mask", "none"]),
+    ("decoding, f16, 256", "2x16x1x256", ["--kv-heads", "1", "--kv-length", "20000", "--mask", "none", "--dtype", "f16"]),
+    ("decoding, a head each", "8x16x1x64", ["--kv-length", "1024", "--mask", "none"]),
+    ("17 rows of a key head", "2x17x1x64", ["--kv-heads", "1", "--kv-length", "4096", "--mask", "none"]),
     ("few, causal", "2x32x8x64", ["--kv-heads", "4", "--kv-length", "64"]),
 ]
 
@@ -48,7 +51,7 @@ def ask(hunch, *words):
 
 
 def told(hunch, problem, options, where):
-    """Family, rows and keys of a tile, general, packed, parts: as `hunch why` says."""
+    """Family, rows and keys of a tile, few rows, general, packed, parts: as `hunch why` says."""
     answer = ask(hunch, "why", "--problem", problem, *options, "--dispatcher", "hunch", *where)
     flash = next(b for b in answer["dispatchers"][0]["backends"] if b["name"] == "flash")
     if not flash["kernel"]:
@@ -56,9 +59,10 @@ def told(hunch, problem, options, where):
     notes = " ".join(reason["text"] for reason in flash["reasons"])
     rows, keys = re.search(r"tiles of (\d+) queries x (\d+) keys", notes).groups()
     parts = re.search(r"the keys in (\d+) parts", notes)
-    heads = "query heads of a key head share its tiles" in notes
+    few = "kernel for few rows" in notes
+    heads = "query heads of a key head share its tiles" in notes or few
     return {"family": re.search(r"attention::(\w+)::", flash["kernel"]).group(1), "rows": int(rows), "keys": int(keys),
-            "general": "its general form" in notes, "packed": heads or parts is not None,
+            "few": few, "general": "its general form" in notes, "packed": heads or parts is not None,
             "parts": int(parts.group(1)) if parts else 1}
 
 
@@ -67,11 +71,11 @@ def launched(hunch, problem, options, folder):
     ask(hunch, "run", "--variant", "flash", "--device", "cuda", "--problem", problem, *options, "--steps", "0,1,1",
         "--trace-dir", folder)
     report = ask(hunch, "explain", f"{folder}/flash.json.gz")
-    kernels = [k for k in report["kernels"] if "flash_forward_kernel" in k["name"]]
+    kernels = [k for k in report["kernels"] if re.search(r"flash_(forward|few_rows)_kernel", k["name"])]
     if len(kernels) != 1:
         raise RuntimeError(f"{len(kernels)} flash kernels: {[k['name'] for k in report['kernels']]}")
     name = kernels[0]["name"]
-    seen = {"family": re.search(r"attention::(\w+)::flash_forward_kernel", name).group(1)}
+    seen = {"family": re.search(r"attention::(\w+)::flash_", name).group(1), "few": "flash_few_rows" in name}
     hopper = re.search(r"Shape90<[^,<>]+, *(?:\(int\))?(\d+), *(?:\(int\))?(\d+), *(?:\(int\))?(\d+)", name)
     if hopper:
         seen |= {"rows": int(hopper.group(2)), "keys": int(hopper.group(3))}
@@ -80,6 +84,12 @@ def launched(hunch, problem, options, folder):
     if older:
         seen |= {"rows": int(older.group(2)), "keys": int(older.group(3)),
                  "general": older.group(4) in ("true", "1"), "packed": older.group(5) in ("true", "1")}
+    few = re.search(r"FewRowsShape<[^,<>]+, *(?:\(int\))?(\d+), *(?:\(int\))?(\d+), *(?:\(int\))?(\d+)[^<>]*>, *"
+                    r"(?:\(bool\))?(\w+)", name)
+    if few:
+        seen |= {"rows": 16, "keys": int(few.group(2)) * int(few.group(3)), "general": few.group(4) in ("true", "1"),
+                 "packed": True}
+    if older or few:
         grid = kernels[0].get("grid")
         if seen["packed"] and grid:
             batch, heads, length, _dim = (int(size) for size in problem.split("x"))
@@ -108,8 +118,8 @@ def main():
         # How many parts depends on multiprocessors, of which the architecture's usual product may have others.
         offline = {what: (there[what], here[what]) for what in here if what != "parts" and there[what] != here[what]}
         wrong += bool(differs or offline)
-        words = (f"{here['family']} {here['rows']}x{here['keys']}" + (" general" if here["general"] else "") +
-                 (" packed" if here["packed"] else "") + (f" {here['parts']} parts" if here["parts"] > 1 else ""))
+        words = (f"{here['family']} {here['rows']}x{here['keys']}" + (" few" if here["few"] else "") + (" general" if here["general"] else "") +
+                 (" packed" if here["packed"] and not here["few"] else "") + (f" {here['parts']} parts" if here["parts"] > 1 else ""))
         state = "DIFFERS" if differs or offline else "ok"
         print(f"{state:<8}{label:<20} {words:<34} held: {', '.join(sorted(ran))}", flush=True)
         if differs:

@@ -293,6 +293,8 @@ def make_calls(torch, job, device, tell, hold):
                     device.begin(number)
                     out = torch.nn.functional.scaled_dot_product_attention(
                         query, key, value, mask, p["dropout"], p["mask"] == "causal", enable_gqa=p["gqa"])
+                    if out is None:  # without any element, some backends give back no tensor
+                        raise RuntimeError("it gave back None")
                     if number % 3 == 0 and out.requires_grad:
                         out.sum().backward()
                     elif number % 3 == 1:

@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """Judges and times the fused CUDA kernels beside PyTorch's backends, in one run on the GPU at hand.
 
-usage: flash_bench.py LIBRARY [--problems N] [--seed N] [--no-times] [--decode-only] [--types bf16,f16,f32]
+usage: flash_bench.py LIBRARY [--problems N] [--few-rows] [--reference cpu] [--seed N] [--no-times] [--decode-only]
+                      [--types bf16,f16,f32]
 
 LIBRARY is libhunch_fused_sm80.so of a build with CUDA. Needs PyTorch. Correctness: over N random problems (types, layouts,
 lengths, grouped heads, masks, scales, splits) the error against double precision is at most twice that of a plain
 implementation in the same type, plus 1e-5; outputs are poisoned first, memory behind K and V is NaN, and two runs agree
-to the bit. Times: medians by CUDA events over rotating inputs, the kernels in turns, launches queued behind a kernel that
+to the bit. For compute-sanitizer take --reference cpu: the GPU then runs these kernels, and PyTorch's that fill tensors.
+Times: medians by CUDA events over rotating inputs, the kernels in turns, launches queued behind a kernel that
 waits, so that no host time is in them; in TFLOP/s, causal counts half the work. Exit 1 on a wrong result.
 """
 import argparse
@@ -104,9 +106,10 @@ def behind(shape, dtype, layout):
     return view
 
 
-def random_problem(rng):
+def random_problem(rng, few_rows):
+    """few_rows: as decoding has them, one to sixteen that share their keys."""
     d = rng.choice([rng.randint(1, 256), 8 * rng.randint(1, 32), 64, 128, 256])
-    return {"batch": rng.randint(1, 3), "kv_heads": rng.randint(1, 3), "group": rng.choice([1, 1, 2, 4]),
+    problem = {"batch": rng.randint(1, 3), "kv_heads": rng.randint(1, 3), "group": rng.choice([1, 1, 2, 4]),
             "length": rng.choice([1, 2, rng.randint(1, 130), rng.randint(1, 400), rng.randint(64, 1500)]),
             "kv_length": rng.choice([rng.randint(1, 400), rng.randint(1, 400), rng.randint(1, 3000)]),
             "head_dim": d, "value_dim": d if rng.random() < 0.8 else rng.randint(1, 256),
@@ -115,10 +118,18 @@ def random_problem(rng):
             "mask": rng.choice(["none", "none", "causal", "bool", "rows", "f32", "own"]),
             "scale": rng.choice([None, None, None, 0.0, -0.1, 0.5]), "splits": rng.choice([None, None, 1, 2, 5]),
             "window": rng.choice([0, 0, 1, rng.randint(1, 100), rng.randint(1, 600)]), "softcap": rng.choice([0.0] * 6 + [5.0, 30.0])}
+    if few_rows or rng.random() < 0.25:
+        group = rng.choice([1, 2, 3, 4, 7, 8, 16])
+        problem |= {"group": group, "length": rng.randint(1, 16 // group), "kv_heads": rng.choice([1, 2, 8]),
+                    "kv_length": rng.choice([rng.randint(1, 300), rng.randint(1, 3000), rng.randint(1, 9000)]),
+                    "batch": rng.choice([1, 2, 3, 20]), "backend": rng.choice(["flash", "flash", "flash_counted"]),
+                    "mask": rng.choice(["none"] * 6 + ["causal", "bool", "f32", "own"]),
+                    "splits": rng.choice([None, None, None, 1, 2, 3, 5, 8, 13, 16, 17, 33, 64])}
+    return problem
 
 
-def judge(kernel, problem):
-    """Returns the error over its bound; more than 1, or NaN, is wrong."""
+def judge(kernel, problem, reference):
+    """Returns the error over its bound; more than 1, or NaN, is wrong. `reference` is the device that the truth is from."""
     r = problem
     if r["backend"] != "efficient" and r["dtype"] == torch.float32:
         r["dtype"] = torch.bfloat16
@@ -147,6 +158,8 @@ def judge(kernel, problem):
         torch.cuda.synchronize()
         outs.append((out, lse))
     (out, lse), again = outs
+    (out, lse), again = (out.to(reference), lse.to(reference)), [each.to(reference) for each in again]
+    q, k, v, mask = (each.to(reference) if each is not None else None for each in (q, k, v, mask))
     if not (torch.equal(out.view(torch.uint8), again[0].view(torch.uint8)) and torch.equal(lse, again[1])):
         return math.inf
     true, true_lse = plain(q.double(), k.double(), v.double(), mask.double() if mask is not None and mask.dtype != torch.bool else mask, causal, scale, **extras)
@@ -226,7 +239,7 @@ def time_decode(kernel, heads, kv_heads, keys, dim, dtype):
         step = pytorch_step(backend, [(q, *each) for each in sets], enable_gqa=heads != kv_heads)
         if takes(step):
             functions[name] = step
-    # With its parts as clusters where there are such, and as before sm_90: the last block puts them together.
+    # With its parts as clusters where there are such, and never: the last block puts them together.
     functions["our flash"] = lambda i: kernel.run("flash", calls[i % 3], dtype)
     functions["our counted"] = lambda i: kernel.run("flash_counted", calls[i % 3], dtype)
     size = 2 * 2 * 8 * kv_heads * keys * dim
@@ -262,6 +275,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("library")
     parser.add_argument("--problems", type=int, default=2000)
+    parser.add_argument("--few-rows", action="store_true", help="problems as decoding has them alone")
+    parser.add_argument("--reference", choices=("cuda", "cpu"), default="cuda", help="where the truth is computed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-times", action="store_true")
     parser.add_argument("--decode-only", action="store_true", help="times of decoding alone")
@@ -275,8 +290,8 @@ def main():
     torch.manual_seed(options.seed)
     worst, wrong = 0.0, 0
     for _ in range(options.problems):
-        problem = random_problem(rng)
-        ratio = judge(kernel, problem)
+        problem = random_problem(rng, options.few_rows)
+        ratio = judge(kernel, problem, options.reference)
         if not ratio <= 1:
             wrong += 1
             print("WRONG", problem, f"error/bound {ratio}")

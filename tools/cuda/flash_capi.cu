@@ -59,23 +59,26 @@ extern "C" {
 int hunch_params_size() { return static_cast<int>(sizeof(sm80::AttentionParams)); }
 
 int hunch_flash_splits(const sm80::AttentionParams* params) {
-  return flash::parts_of_keys(*params, current_facts()).count;
+  return flash::choose_sm80_kernel(*params, current_facts()).parts.count;
 }
 
 // element_type: 0 f16, 1 bf16. Returns a cudaError_t. This one takes the sm_80 kernel on every GPU.
 int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
   const flash::DeviceFacts facts = current_facts();
-  flash::Parts parts = flash::parts_of_keys(*params, facts);
+  flash::Kernel kernel = flash::choose_sm80_kernel(*params, facts);
   // Other parts than these are for tests: a cluster where there can be one.
-  if (parts.count != params->splits) parts = {params->splits, flash::has_clusters(facts, params->splits)};
-  const auto kernel = flash::choose_sm80_kernel(*params, facts, parts);
+  if (kernel.parts.count != params->splits)
+    kernel = flash::choose_sm80_kernel(
+        *params, facts,
+        flash::Parts{params->splits, flash::has_clusters(facts) && params->splits <= flash::kMostClustered});
   return lend_and_run(
       *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
 }
 
 // The same, where parts never are a cluster: the last block of a tile puts them together, as before sm_90.
 int hunch_flash_counted_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  const auto kernel = flash::choose_sm80_kernel(*params, current_facts(), {params->splits, false});
+  const auto kernel =
+      flash::choose_sm80_kernel(*params, current_facts(), flash::Parts{params->splits, false});
   return lend_and_run(
       *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
 }

@@ -33,7 +33,7 @@ KernelNote cuda_note(const Call& call) {
   const DeviceFacts facts = facts_of(call.query.device());
   const sm80::AttentionParams params = tiles::cuda_params(tiles::describe(call));
   const Kernel kernel = choose_kernel(params, facts);
-  return {std::string(kernel_name(kernel.family(), tiles::element_type(call.query.dtype()))),
+  return {std::string(kernel_name(kernel, tiles::element_type(call.query.dtype()))),
           because(kernel, params, facts)};
 }
 

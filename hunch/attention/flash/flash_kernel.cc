@@ -15,10 +15,11 @@ using sm80::ElementType;
 
 constexpr int kLeastHopperQueries = 64;
 constexpr int64_t kMostHopperRows = int64_t{1} << 36;
-constexpr int kManyKeys = 4096;           // sm90, head_dim to 128: beyond, longer tiles of keys
-constexpr int kShortCausal = 1024;        // sm80, head_dim to 64: to here, small tiles
-constexpr int kMostClusteredKeys = 2048;  // a part, in clusters of more than two
-constexpr int kLeastPartKeys = 256;       // a part is worth at least four tiles of 64
+constexpr int kManyKeys = 4096;     // sm90, head_dim to 128: beyond, longer tiles of keys
+constexpr int kShortCausal = 1024;  // sm80, head_dim to 64: to here, small tiles
+
+// Rows that share their keys.
+int64_t rows_of_group(const AttentionParams& p) { return int64_t{p.heads / p.kv_heads} * p.length; }
 
 // Queries of one head that fill at most half a tile, in heads that share their keys.
 bool is_packed(const AttentionParams& p, int splits) {
@@ -27,6 +28,12 @@ bool is_packed(const AttentionParams& p, int splits) {
 
 bool is_general(const AttentionParams& p) {
   return p.mask != nullptr || !(p.scale > 0.0f) || p.window > 0 || p.softcap > 0.0f;
+}
+
+Shape few_shape(int dim, bool many) {
+  if (dim <= 64) return many ? Shape::few64_many : Shape::few64;
+  if (dim <= 128) return many ? Shape::few128_many : Shape::few128;
+  return many ? Shape::few256_many : Shape::few256;
 }
 
 unsigned obstacles_of(const AttentionParams& p, const DeviceFacts& facts) {
@@ -95,39 +102,31 @@ int64_t shared_bytes_of(int compute) {
   return int64_t{99} << 10;
 }
 
-int64_t packed_tiles(const AttentionParams& p) {
-  const int64_t rows = int64_t{p.heads / p.kv_heads} * p.length;
-  return (rows + kPackedRows - 1) / kPackedRows * p.batch * p.kv_heads;
+int64_t packed_tiles(const AttentionParams& p, int rows) {
+  return (rows_of_group(p) + rows - 1) / rows * p.batch * p.kv_heads;
 }
 
-bool has_clusters(const DeviceFacts& facts, int blocks) {
-  return blocks > 1 && blocks <= kMostClustered && facts.compute / 10 == 9 && facts.build.sm90a;
-}
+bool has_clusters(const DeviceFacts& facts) { return facts.compute / 10 == 9 && facts.build.sm90a; }
 
-// By measurement (packed_sm80.cuh has the ladder): two blocks can always be a cluster. Larger clusters leave
-// holes, and do not all run at once unless they take no more than three quarters of the device; so with many
-// keys a part, where coming together is little of the time, a full device is worth more.
-Parts parts_of_keys(const AttentionParams& p, const DeviceFacts& facts) {
-  if (p.causal != 0 || facts.multiprocessors <= 0) return {};
-  const int64_t tiles = packed_tiles(p);
-  const int64_t slots = int64_t{2} * facts.multiprocessors;
-  if (tiles == 0 || tiles * 4 > slots * 3) return {};
-  const int64_t most = std::clamp<int64_t>(p.kv_length / kLeastPartKeys, 1, kMostParts);
-  const auto filling = static_cast<int>(std::clamp<int64_t>(slots / tiles, 1, most));
-  if (filling == 2) return {2, has_clusters(facts, 2)};
-  const auto clustered = static_cast<int>(std::min<int64_t>({slots * 3 / 4 / tiles, most, kMostClustered}));
-  if (has_clusters(facts, clustered) && clustered * tiles * 5 >= slots * 3 &&
-      p.kv_length / clustered <= kMostClusteredKeys)
-    return {clustered, true};
-  return {filling, false};
-}
-
-Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, Parts parts) {
+Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, std::optional<Parts> parts) {
   Kernel kernel;
-  kernel.parts = parts;
   kernel.general = is_general(p);
-  kernel.packed = is_packed(p, parts.count);
   const int dim = std::max(p.head_dim, p.value_dim);
+  const bool splits = p.causal == 0 && facts.multiprocessors > 0;
+  const Room room{facts.multiprocessors, has_clusters(facts)};
+  const Shape few = few_shape(dim, false);
+  if (rows_of_group(p) <= kFewRows && facts.shared_bytes >= tile_of(few).shared_bytes()) {
+    const int64_t tiles = packed_tiles(p, kFewRows);
+    const FewRows tile{static_cast<int>(rows_of_group(p)), 2 * (p.head_dim + p.value_dim)};
+    kernel.parts = parts ? *parts : splits ? parts_of_few_rows(tiles, p.kv_length, tile, room) : Parts{};
+    kernel.packed = kernel.few = true;
+    kernel.shape = few_shape(dim, tiles * kernel.parts.count > facts.multiprocessors);
+    return kernel;
+  }
+  kernel.parts = parts    ? *parts
+                 : splits ? parts_of_packed_rows(packed_tiles(p, kPackedRows), p.kv_length, room)
+                          : Parts{};
+  kernel.packed = is_packed(p, kernel.parts.count);
   if (kernel.general) {
     kernel.shape = dim <= 64 ? Shape::low64 : dim <= 128 ? Shape::low128 : Shape::low256;
   } else if (kernel.packed) {
@@ -153,17 +152,21 @@ Kernel choose_kernel(const AttentionParams& p, const DeviceFacts& facts) {
                                               : Shape::hopper128_long;
     return kernel;
   }
-  kernel = choose_sm80_kernel(p, facts, parts_of_keys(p, facts));
+  kernel = choose_sm80_kernel(p, facts);
   kernel.obstacles = obstacles;
   return kernel;
 }
 
-std::string_view kernel_name(Family family, ElementType type) {
-  if (family == Family::sm90)
-    return type == ElementType::bf16 ? "hunch::attention::sm90::flash_forward_kernel<bf16>"
-                                     : "hunch::attention::sm90::flash_forward_kernel<f16>";
-  return type == ElementType::bf16 ? "hunch::attention::sm80::flash_forward_kernel<bf16>"
-                                   : "hunch::attention::sm80::flash_forward_kernel<f16>";
+std::string_view kernel_name(const Kernel& kernel, ElementType type) {
+  const bool bf16 = type == ElementType::bf16;
+  if (kernel.family() == Family::sm90)
+    return bf16 ? "hunch::attention::sm90::flash_forward_kernel<bf16>"
+                : "hunch::attention::sm90::flash_forward_kernel<f16>";
+  if (kernel.few)
+    return bf16 ? "hunch::attention::sm80::flash_few_rows_kernel<bf16>"
+                : "hunch::attention::sm80::flash_few_rows_kernel<f16>";
+  return bf16 ? "hunch::attention::sm80::flash_forward_kernel<bf16>"
+              : "hunch::attention::sm80::flash_forward_kernel<f16>";
 }
 
 std::vector<std::string> because(const Kernel& kernel, const AttentionParams& p, const DeviceFacts& facts) {
@@ -173,8 +176,9 @@ std::vector<std::string> because(const Kernel& kernel, const AttentionParams& p,
     out.push_back(fmt::format("the Hopper kernel (wgmma, copy engine): tiles of {} queries x {} keys",
                               tile.rows, tile.keys));
   } else {
-    out.push_back(
-        fmt::format("the sm_80 kernel (mma.sync): tiles of {} queries x {} keys", tile.rows, tile.keys));
+    out.push_back(fmt::format("the sm_80 kernel{} (mma.sync): tiles of {} queries x {} keys{}",
+                              kernel.few ? " for few rows" : "", tile.rows, tile.keys,
+                              kernel.few ? ", of which each warp reads its own" : ""));
     if ((kernel.obstacles & kNotHopper) != 0) {
       out.push_back("not the Hopper kernel: " + obstacle_text(kNotHopper, p, facts));
     } else {

@@ -9,10 +9,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "hunch/attention/flash/parts.h"
 #include "hunch/attention/tiles/attention_params.h"
 
 namespace hunch::attention::flash {
@@ -33,6 +35,14 @@ enum class Shape {
   // sm80, packed rows: more bytes under way, as decoding waits for memory.
   deep64,
   deep128,
+  // sm80, at most kFewRows packed rows: for no more blocks than multiprocessors, and, two blocks on each, for
+  // more.
+  few64,
+  few128,
+  few256,
+  few64_many,
+  few128_many,
+  few256_many,
   // sm90: head_dim to 64, to 128, the same for many keys, to 256.
   hopper64,
   hopper128,
@@ -43,7 +53,7 @@ enum class Shape {
 struct Tile {
   Family family;
   int dim;         // head_dim rounded up
-  int rows, keys;  // of a tile
+  int rows, keys;  // of a tile; few rows: of all warps together
   int stages;      // tiles of K and of V that shared memory has room for
   // sm80
   int warps, blocks_per_sm;
@@ -76,6 +86,18 @@ constexpr Tile tile_of(Shape shape) {
       return {Family::sm80, 64, 64, 128, 2, 4, 2, true, 0};
     case Shape::deep128:
       return {Family::sm80, 128, 64, 64, 2, 4, 2, true, 0};
+    case Shape::few64:
+      return {Family::sm80, 64, 16, 256, 2, 8, 1, true, 0};
+    case Shape::few128:
+      return {Family::sm80, 128, 16, 128, 2, 8, 1, true, 0};
+    case Shape::few256:
+      return {Family::sm80, 256, 16, 64, 2, 4, 1, false, 0};
+    case Shape::few64_many:
+      return {Family::sm80, 64, 16, 128, 3, 4, 2, true, 0};
+    case Shape::few128_many:
+      return {Family::sm80, 128, 16, 64, 3, 4, 2, true, 0};
+    case Shape::few256_many:
+      return {Family::sm80, 256, 16, 32, 3, 2, 2, false, 0};
     case Shape::hopper64:
       return {Family::sm90, 64, 192, 128, 2, 0, 0, false, 2};
     case Shape::hopper128:
@@ -88,9 +110,8 @@ constexpr Tile tile_of(Shape shape) {
   return {Family::sm90, 256, 128, 80, 2, 0, 0, false, 1};
 }
 
-inline constexpr int kMostParts = 64;     // of the keys
-inline constexpr int kMostClustered = 8;  // of them that can be a cluster of blocks
-inline constexpr int kPackedRows = 64;    // rows of a block with packed rows, whatever the shape
+inline constexpr int kPackedRows = 64;  // rows of a block with packed rows, whatever the shape
+inline constexpr int kFewRows = 16;     // the same of the kernel for few rows
 
 // What a build has.
 struct Build {
@@ -125,18 +146,11 @@ enum Obstacle : unsigned {
   kManyRows = 1u << 9,
 };
 
-// Into how many parts the keys of a tile are split, a block each, and how these come together within the one
-// launch: through memory, where the last block to come adds up, or in shared memory, as a cluster of blocks.
-struct Parts {
-  int count = 1;
-  bool clustered = false;
-  bool operator==(const Parts&) const = default;
-};
-
 struct Kernel {
   Shape shape = Shape::narrow;
   bool general = false;    // sm80: scores are scaled and masked before the maximum is taken
   bool packed = false;     // sm80: the query heads that share a key head fill one tile
+  bool few = false;        // sm80: and are so few that the warps of a block share out the keys
   Parts parts;             // of the keys
   unsigned obstacles = 0;  // why not the Hopper kernel
 
@@ -144,19 +158,18 @@ struct Kernel {
   Family family() const { return tile().family; }
 };
 
-// Tiles of packed rows: a block each, and one for each part of the keys.
-int64_t packed_tiles(const sm80::AttentionParams& params);
+// Tiles of packed rows, `rows` each: a block each, and one for each part of the keys.
+int64_t packed_tiles(const sm80::AttentionParams& params, int rows);
 // For bf16 and f16, with head_dim and value_dim of 1 to 256. `params.splits` is not read.
 Kernel choose_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts);
-// The sm_80 family's, with these parts.
-Kernel choose_sm80_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts, Parts parts);
-// The parts that let few queries fill the device.
-Parts parts_of_keys(const sm80::AttentionParams& params, const DeviceFacts& facts);
-// Whether this device and build have clusters of so many blocks.
-bool has_clusters(const DeviceFacts& facts, int blocks);
+// The sm_80 family's; with these parts, where they are given.
+Kernel choose_sm80_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
+                          std::optional<Parts> parts = std::nullopt);
+// Whether this device and build have clusters of blocks.
+bool has_clusters(const DeviceFacts& facts);
 
 // As recordings have it: "hunch::attention::sm90::flash_forward_kernel<bf16>".
-std::string_view kernel_name(Family family, sm80::ElementType type);
+std::string_view kernel_name(const Kernel& kernel, sm80::ElementType type);
 // What decided, a clause each.
 std::vector<std::string> because(const Kernel& kernel, const sm80::AttentionParams& params,
                                  const DeviceFacts& facts);

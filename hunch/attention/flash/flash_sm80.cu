@@ -1,6 +1,7 @@
 // The instances of the sm_80 kernel, and the launch of the one that flash_kernel.h chose.
 #include "hunch/attention/flash/flash_sm80.h"
 
+#include "hunch/attention/flash/few_rows_sm80.h"
 #include "hunch/attention/flash/flash_sm80.cuh"
 #include "hunch/attention/tiles/launch_sm80.cuh"
 
@@ -16,15 +17,11 @@ using ShapeOf =
 template <class Shape, bool kGeneral, bool kDecode>
 Launch make(const AttentionParams& p, const flash::Kernel& kernel, std::string_view name) {
   const int64_t tiles = int64_t{p.length + Shape::kRows - 1} / Shape::kRows;
-  const int64_t blocks = kDecode ? flash::packed_tiles(p) * p.splits : tiles * p.batch * p.heads;
+  const int64_t blocks =
+      kDecode ? flash::packed_tiles(p, Shape::kRows) * p.splits : tiles * p.batch * p.heads;
   Launch launch = make_launch<flash_forward_kernel<Shape, kGeneral, kDecode>>(name, blocks, Shape::kThreads,
                                                                               Shape::kSharedBytes);
-  if (kernel.parts.clustered) {
-    launch.cluster = static_cast<uint32_t>(p.splits);
-  } else if (p.splits > 1) {
-    launch.workspace_floats = int64_t{p.splits} * p.batch * p.heads * p.length * (partial_columns(p) + 1);
-    launch.needs_counters = true;  // one a tile; parts_of_keys makes no more than fill a device once
-  }
+  split_keys(launch, p, kernel);
   return launch;
 }
 
@@ -70,7 +67,8 @@ Launch launch_of(const AttentionParams& p, const flash::Kernel& kernel, std::str
 }  // namespace
 
 Launch flash_forward(const AttentionParams& params, ElementType type, const flash::Kernel& kernel) {
-  const std::string_view name = flash::kernel_name(flash::Family::sm80, type);
+  if (kernel.few) return flash_few_rows(params, type, kernel);
+  const std::string_view name = flash::kernel_name(kernel, type);
   return type == ElementType::bf16 ? launch_of<__nv_bfloat16>(params, kernel, name)
                                    : launch_of<__half>(params, kernel, name);
 }

@@ -56,27 +56,6 @@ struct FlashShape {
   static_assert(kRows == kWarps * kM * 16 && kDim % 64 == 0 && kKeys % 16 == 0);
 };
 
-// Which rows a block computes. Packed: the query heads that share a key head stand below each other, row r is
-// position r % length of the group's head r / length, so that a few queries of many heads fill one tile.
-template <bool kPacked>
-struct FlashRows {
-  int batch, head, kv_head;  // packed: the first head of the group
-  int first, end;            // the block's rows, of `end` in all
-  int length;
-
-  __device__ __forceinline__ int head_of(int row) const { return kPacked ? head + row / length : head; }
-  __device__ __forceinline__ int position(int row) const { return kPacked ? row % length : row; }
-  // Least and greatest position of rows [first, first + count).
-  __device__ __forceinline__ int least(int count) const {
-    const int last = min(first + count, end) - 1;
-    return kPacked ? (first / length == last / length ? first % length : 0) : first;
-  }
-  __device__ __forceinline__ int greatest(int count) const {
-    const int last = min(first + count, end) - 1;
-    return kPacked ? (first / length == last / length ? last % length : length - 1) : last;
-  }
-};
-
 // kGeneral: scores are scaled (by any scale) and masked before the maximum is taken; else scale > 0 and no
 // mask tensor, and the scale is folded into the exponent. kDecode: rows are packed and keys may be split.
 template <class Shape, bool kGeneral, bool kDecode>

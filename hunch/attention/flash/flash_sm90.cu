@@ -136,7 +136,7 @@ std::optional<Launch> launch_of(const AttentionParams& p, const flash::Kernel& k
 }  // namespace
 
 std::optional<Launch> flash_forward(const AttentionParams& p, ElementType type, const flash::Kernel& kernel) {
-  const std::string_view name = flash::kernel_name(flash::Family::sm90, type);
+  const std::string_view name = flash::kernel_name(kernel, type);
   return type == ElementType::bf16 ? launch_of<__nv_bfloat16>(p, kernel, name)
                                    : launch_of<__half>(p, kernel, name);
 }

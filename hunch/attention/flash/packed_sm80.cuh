@@ -29,6 +29,27 @@
 
 namespace hunch::attention::sm80 {
 
+// Which rows a block computes. Packed: the query heads that share a key head stand below each other, row r is
+// position r % length of the group's head r / length, so that a few queries of many heads fill one tile.
+template <bool kPacked>
+struct FlashRows {
+  int batch, head, kv_head;  // packed: the first head of the group
+  int first, end;            // the block's rows, of `end` in all
+  int length;
+
+  __device__ __forceinline__ int head_of(int row) const { return kPacked ? head + row / length : head; }
+  __device__ __forceinline__ int position(int row) const { return kPacked ? row % length : row; }
+  // Least and greatest position of rows [first, first + count).
+  __device__ __forceinline__ int least(int count) const {
+    const int last = min(first + count, end) - 1;
+    return kPacked ? (first / length == last / length ? first % length : 0) : first;
+  }
+  __device__ __forceinline__ int greatest(int count) const {
+    const int last = min(first + count, end) - 1;
+    return kPacked ? (first / length == last / length ? last % length : length - 1) : last;
+  }
+};
+
 // The tile of Q from packed rows; `q` is the first head of the group.
 template <class T, int kDim, int kRows, int kThreads, class Rows>
 __device__ __forceinline__ void load_packed_rows(uint32_t target, char* generic, const T* q,
@@ -54,6 +75,16 @@ __device__ __forceinline__ void load_packed_rows(uint32_t target, char* generic,
 // Columns of a part's row in `partial_out`: whole 16 bytes.
 __host__ __device__ __forceinline__ int64_t partial_columns(const AttentionParams& p) {
   return (p.value_dim + 3) / 4 * 4;
+}
+
+// What a launch needs for the parts of its keys.
+inline void split_keys(Launch& launch, const AttentionParams& p, const flash::Kernel& kernel) {
+  if (kernel.parts.clustered) {
+    launch.cluster = static_cast<uint32_t>(p.splits);
+  } else if (p.splits > 1) {
+    launch.workspace_floats = int64_t{p.splits} * p.batch * p.heads * p.length * (partial_columns(p) + 1);
+    launch.needs_counters = true;  // one a tile; parts.h makes no more than fill a device once
+  }
 }
 
 // The parts' log-sum-exp, [splits, batch, heads, length], behind their outputs, [splits, batch, heads,
@@ -109,50 +140,121 @@ __device__ __forceinline__ bool is_last_part(const AttentionParams& p, int tile,
   return *flag != 0;
 }
 
-// out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for the rows of a tile. lse(s, local)
-// and value(s, local, column) say what part s found for row `local` of the tile, four columns at a time; each
-// has a way to go, so those of several parts are asked for at once. By all threads of a block; of a row's
-// columns this one takes every `sharers`th four, from `share` on. `weights` is shared memory, kRows x parts.
-template <class T, int kRows, int kWarps, class Rows, class Lse, class Value>
-__device__ __forceinline__ void add_up_parts(const AttentionParams& p, const Rows& rows, float* weights,
-                                             int parts, int share, int sharers, const Lse& lse,
-                                             const Value& value) {
-  constexpr int kAtOnce = 8;  // 16: 0.89 to 0.99 of the speed
-  const int lane = static_cast<int>(threadIdx.x) % 32, warp = static_cast<int>(threadIdx.x) / 32;
-  const int count = min(rows.first + kRows, rows.end) - rows.first;
-  for (int local = warp; local < count; local += kWarps) {
-    float most = -INFINITY, sum = 0.0f;
-    for (int s = lane; s < parts; s += 32) {
-      const float one = lse(s, local);
-      weights[local * parts + s] = one;
-      most = fmaxf(most, one);
+// Where what was added up goes: to the output.
+template <class T, class Rows>
+struct ToOutput {
+  const AttentionParams& p;
+  const Rows& rows;
+
+  __device__ __forceinline__ void lse(int local, float value) const {
+    const int row = rows.first + local;
+    if (p.lse != nullptr)
+      p.lse[(static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length +
+            rows.position(row)] = value;
+  }
+  __device__ __forceinline__ void four(int local, int column, float4 values) const {
+    const int row = rows.first + local;
+    T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head_of(row) * p.o_head +
+                      rows.position(row) * p.o_row + column;
+    if (p.aligned) {
+      *reinterpret_cast<uint2*>(target) =
+          make_uint2(pack<T>(values.x, values.y), pack<T>(values.z, values.w));
+      return;
     }
+    target[0] = T(values.x);
+    if (column + 1 < p.value_dim) target[1] = T(values.y);
+    if (column + 2 < p.value_dim) target[2] = T(values.z);
+    if (column + 3 < p.value_dim) target[3] = T(values.w);
+  }
+};
+
+// out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for the first `count` rows of a tile.
+// lse(s, local) and value(s, local, column) say what part s found for row `local`, four columns at a time;
+// each has a way to go, so those of several parts are asked for at once, the first of them before the weights
+// are known. By all threads of a block; of a row's columns this one takes every `sharers`th four, from
+// `share` on. `weights` is shared memory, rows x parts, that nobody reads any more.
+template <int kWarps, class Lse, class Value, class Target>
+__device__ __forceinline__ void add_up_parts(int count, int columns, float* weights, int parts, int share,
+                                             int sharers, const Lse& lse, const Value& value,
+                                             const Target& target) {
+  constexpr int kAtOnce = 8;  // 16: 0.89 to 0.99 of the speed
+  const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
+  const int fours = (columns + 3) / 4, step = kWarps * 32 * sharers;
+  float4 values[kAtOnce];
+  const auto fetch = [&](int i, int first) {
+    if (i >= count * fours) return;
 #pragma unroll
-    for (int step = 16; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, step));
+    for (int s = 0; s < kAtOnce; ++s)
+      if (first + s < parts) values[s] = value(first + s, i / fours, i % fours * 4);
+  };
+  int i = thread * sharers + share;
+  for (int at = thread; at < count * parts; at += kWarps * 32) weights[at] = lse(at % parts, at / parts);
+  fetch(i, 0);
+  __syncthreads();
+  for (int local = warp; local < count; local += kWarps) {
+    float* const row = weights + local * parts;
+    float most = -INFINITY, sum = 0.0f;
+    for (int s = lane; s < parts; s += 32) most = fmaxf(most, row[s]);
+#pragma unroll
+    for (int lanes = 16; lanes > 0; lanes /= 2) most = fmaxf(most, __shfl_xor_sync(0xffffffffu, most, lanes));
     const float finite = most == -INFINITY ? 0.0f : most;
     for (int s = lane; s < parts; s += 32) {
-      const float weight = expf(weights[local * parts + s] - finite);
-      weights[local * parts + s] = weight;
-      sum += weight;
+      row[s] = expf(row[s] - finite);
+      sum += row[s];
     }
 #pragma unroll
-    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
     const float inverse = sum != 0.0f ? 1.0f / sum : 0.0f;
-    for (int s = lane; s < parts; s += 32) weights[local * parts + s] *= inverse;
-    if (p.lse != nullptr && lane == 0 && share == 0) {
-      const int row = rows.first + local;
-      p.lse[(static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length +
-            rows.position(row)] = sum != 0.0f ? most + logf(sum) : -INFINITY;
-    }
+    for (int s = lane; s < parts; s += 32) row[s] *= inverse;
+    if (lane == 0 && share == 0) target.lse(local, sum != 0.0f ? most + logf(sum) : -INFINITY);
   }
   __syncthreads();
-  const int fours = (p.value_dim + 3) / 4;
+  for (; i < count * fours; i += step) {
+    const float* const row = weights + i / fours * parts;
+    float4 out = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
+    for (int first = 0; first < parts; first += kAtOnce) {
+#pragma unroll
+      for (int s = 0; s < kAtOnce; ++s)
+        if (first + s < parts) {
+          const float weight = row[first + s];
+          out.x += weight * values[s].x;
+          out.y += weight * values[s].y;
+          out.z += weight * values[s].z;
+          out.w += weight * values[s].w;
+        }
+      const bool more = first + kAtOnce < parts;
+      fetch(more ? i : i + step, more ? first + kAtOnce : 0);
+    }
+    target.four(i / fours, i % fours * 4, out);
+  }
+}
+
+// The same of at most kMost parts that are near, in shared memory of this block or of its cluster: each
+// thread makes the weights of its row for itself, which is shorter than to meet over them.
+template <int kMost, int kWarps, class Lse, class Value, class Target>
+__device__ __forceinline__ void add_up_near_parts(int count, int columns, int parts, int share, int sharers,
+                                                  const Lse& lse, const Value& value, const Target& target) {
+  constexpr int kAtOnce = kMost < 8 ? kMost : 8;
+  const int fours = (columns + 3) / 4;
   for (int i = static_cast<int>(threadIdx.x) * sharers + share; i < count * fours;
        i += kWarps * 32 * sharers) {
     const int local = i / fours, column = i % fours * 4;
-    const float* const weight = weights + local * parts;
+    float weights[kMost];
+    float most = -INFINITY, sum = 0.0f;
+#pragma unroll
+    for (int s = 0; s < kMost; ++s) weights[s] = s < parts ? lse(s, local) : -INFINITY;
+#pragma unroll
+    for (int s = 0; s < kMost; ++s) most = fmaxf(most, weights[s]);
+    const float finite = most == -INFINITY ? 0.0f : most;
+#pragma unroll
+    for (int s = 0; s < kMost; ++s) {
+      weights[s] = exp2_fast((weights[s] - finite) * kLog2E);
+      sum += weights[s];
+    }
     float4 out = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
-    for (int first = 0; first < parts; first += kAtOnce) {
+#pragma unroll
+    for (int first = 0; first < kMost; first += kAtOnce) {
+      if (first >= parts) break;
       float4 values[kAtOnce];
 #pragma unroll
       for (int s = 0; s < kAtOnce; ++s)
@@ -160,20 +262,17 @@ __device__ __forceinline__ void add_up_parts(const AttentionParams& p, const Row
 #pragma unroll
       for (int s = 0; s < kAtOnce; ++s)
         if (first + s < parts) {
-          const float of_part = weight[first + s];
-          out.x += of_part * values[s].x;
-          out.y += of_part * values[s].y;
-          out.z += of_part * values[s].z;
-          out.w += of_part * values[s].w;
+          const float weight = weights[first + s];
+          out.x += weight * values[s].x;
+          out.y += weight * values[s].y;
+          out.z += weight * values[s].z;
+          out.w += weight * values[s].w;
         }
     }
-    const int row = rows.first + local;
-    T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head_of(row) * p.o_head +
-                      rows.position(row) * p.o_row + column;
-    target[0] = T(out.x);
-    if (column + 1 < p.value_dim) target[1] = T(out.y);
-    if (column + 2 < p.value_dim) target[2] = T(out.z);
-    if (column + 3 < p.value_dim) target[3] = T(out.w);
+    const float inverse = sum != 0.0f ? 1.0f / sum : 0.0f;
+    target.four(local, column,
+                make_float4(out.x * inverse, out.y * inverse, out.z * inverse, out.w * inverse));
+    if (column == 0) target.lse(local, sum != 0.0f ? most + logf(sum) : -INFINITY);
   }
 }
 
@@ -187,11 +286,13 @@ __device__ __forceinline__ void combine_parts(const AttentionParams& p, const Ro
   const float* const lses = partial_lse(p, all_rows) + first;
   const float* const outs = p.partial_out + first * partial_columns(p);
   const int64_t part = all_rows * partial_columns(p);
-  add_up_parts<T, kRows, kWarps>(
-      p, rows, shared, p.splits, 0, 1, [&](int s, int local) { return __ldcg(lses + s * all_rows + local); },
+  add_up_parts<kWarps>(
+      min(kRows, rows.end - rows.first), p.value_dim, shared, p.splits, 0, 1,
+      [&](int s, int local) { return __ldcg(lses + s * all_rows + local); },
       [&](int s, int local, int column) {
         return __ldcg(reinterpret_cast<const float4*>(outs + s * part + local * partial_columns(p) + column));
-      });
+      },
+      ToOutput<T, Rows>{p, rows});
 }
 
 // The parts of a tile as a cluster of blocks: each block leaves its rows in its own shared memory, and all
@@ -199,10 +300,10 @@ __device__ __forceinline__ void combine_parts(const AttentionParams& p, const Ro
 template <int kDim, int kRows>
 class PartsInCluster {
  public:
-  static constexpr int kBytes = kRows * (kDim + 1 + flash::kMostClustered) * 4;
+  static constexpr int kBytes = kRows * (kDim + 1) * 4;
 
   __device__ __forceinline__ explicit PartsInCluster(char* shared)
-      : out_(reinterpret_cast<float*>(shared)), lse_(out_ + kRows * kDim), weights_(lse_ + kRows) {}
+      : out_(reinterpret_cast<float*>(shared)), lse_(out_ + kRows * kDim) {}
 
   // False where blocks stand alone, as on every device before sm_90.
   __device__ __forceinline__ bool any() const {
@@ -222,19 +323,26 @@ class PartsInCluster {
           make_float2(out[d][2 * h] * inverse, out[d][2 * h + 1] * inverse);
   }
 
+  // As a target of add_up_parts.
+  __device__ __forceinline__ void lse(int local, float value) const { lse_[local] = value; }
+  __device__ __forceinline__ void four(int local, int column, float4 values) const {
+    *reinterpret_cast<float4*>(out_ + local * kDim + column) = values;
+  }
+
   // By all threads of all blocks.
   template <class T, int kWarps, class Rows>
   __device__ __forceinline__ void combine(const AttentionParams& p, const Rows& rows) const {
 #if __CUDA_ARCH__ >= 900
     const auto cluster = cooperative_groups::this_cluster();
     cluster.sync();
-    add_up_parts<T, kRows, kWarps>(
-        p, rows, weights_, static_cast<int>(cluster.num_blocks()), static_cast<int>(cluster.block_rank()),
-        static_cast<int>(cluster.num_blocks()),
-        [&](int s, int local) { return *cluster.map_shared_rank(lse_ + local, s); },
+    const int blocks = static_cast<int>(cluster.num_blocks());
+    add_up_near_parts<flash::kMostClustered, kWarps>(
+        min(kRows, rows.end - rows.first), p.value_dim, blocks, static_cast<int>(cluster.block_rank()),
+        blocks, [&](int s, int local) { return *cluster.map_shared_rank(lse_ + local, s); },
         [&](int s, int local, int column) {
           return *reinterpret_cast<const float4*>(cluster.map_shared_rank(out_ + local * kDim + column, s));
-        });
+        },
+        ToOutput<T, Rows>{p, rows});
     cluster.sync();  // no block may go while another reads from it
 #endif
   }
@@ -242,7 +350,6 @@ class PartsInCluster {
  private:
   float* out_;
   float* lse_;
-  float* weights_;
 };
 
 }  // namespace hunch::attention::sm80

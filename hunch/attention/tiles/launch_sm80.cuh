@@ -39,6 +39,9 @@ Launch describe_launch(std::string_view name, int64_t blocks, int threads, int d
     if (cudaFuncGetAttributes(&attributes, kKernel) == cudaSuccess &&
         cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes) ==
             cudaSuccess) {
+      // More than eight blocks a cluster: where a device has clusters, it has these too.
+      if (cudaFuncSetAttribute(kKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess)
+        cudaGetLastError();
       known.registers = attributes.numRegs;
       known.static_bytes = static_cast<int64_t>(attributes.sharedSizeBytes);
       known.done.store(true, std::memory_order_release);

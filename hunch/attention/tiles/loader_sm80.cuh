@@ -31,7 +31,7 @@ class TileLoader {
   __device__ __forceinline__ TileLoader(const T* source, int64_t row_stride, int rows, int columns,
                                         bool aligned)
       : stride_(row_stride), rows_(rows), columns_(columns), aligned_(aligned) {
-    const int thread = static_cast<int>(threadIdx.x);
+    const int thread = static_cast<int>(threadIdx.x) % kThreads;  // 32: of its warp
     row_ = thread / kChunks;
     const int chunk = thread % kChunks;
     column_ = chunk * kPerChunk;
@@ -80,7 +80,7 @@ class TileLoader {
   // Where the rows of a thread keep their place in the swizzle the offset only moves down.
   __device__ __forceinline__ uint32_t offset(int pass) const {
     if constexpr (kStep % 8 == 0 || sizeof(T) == 4) return offset_ + pass * kStep * kRowBytes<T, kDim>;
-    return place_of<T, kDim>(row_ + pass * kStep, column_ / kPerChunk);
+    return (offset_ ^ ((pass * kStep & 7) << 4)) + pass * kStep * kRowBytes<T, kDim>;  // as row_ < kStep
   }
   // Any address that may be read: for copies of no bytes.
   __device__ __forceinline__ const T* source_base() const { return source_ - row_ * stride_ - column_; }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "hunch/attention/backend.h"
 #include "hunch/base/strings.h"
 #include "hunch/tensor/absent_gpu.h"
@@ -143,72 +145,97 @@ TEST(FlashKernel, ShapesFollowHeadDimLengthAndSharedMemory) {
   EXPECT_EQ(shape(p, 90), Shape::hopper256);
 }
 
-TEST(FlashKernel, FewQueriesPackHeadsAndSplitKeys) {
-  const auto p = call(32, 8, 1, 4096, 128, false);  // decoding: 16 tiles for 132 multiprocessors
+TEST(FlashKernel, FewRowsHaveAKernelOfTheirOwn) {
+  const auto p = call(32, 8, 1, 4096, 128, false);  // decoding: 16 tiles of 4 rows for 132 multiprocessors
   const Kernel kernel = choose_kernel(p, device(90));
   EXPECT_EQ(kernel.family(), Family::sm80);
   EXPECT_EQ(kernel.obstacles, kFewQueries);
   EXPECT_TRUE(kernel.packed);
-  EXPECT_EQ(kernel.shape, Shape::deep128);
-  EXPECT_EQ(kernel.parts, parts_of_keys(p, device(90)));
-  EXPECT_GT(kernel.parts.count, 1);
-  EXPECT_LE(kernel.parts.count, 4096 / 256);
+  EXPECT_TRUE(kernel.few);
+  EXPECT_EQ(kernel.shape, Shape::few128);
+  EXPECT_EQ(kernel.parts, (Parts{4, true}));
+  EXPECT_EQ(kernel_name(kernel, sm80::ElementType::f16),
+            "hunch::attention::sm80::flash_few_rows_kernel<f16>");
+  EXPECT_EQ(kernel_name(kernel, sm80::ElementType::bf16),
+            "hunch::attention::sm80::flash_few_rows_kernel<bf16>");
+  EXPECT_THAT(words(p, device(90)),
+              HasSubstr("the sm_80 kernel for few rows (mma.sync): tiles of 16 queries x 128 keys"));
   EXPECT_THAT(words(p, device(90)), HasSubstr("for 132 multiprocessors"));
   EXPECT_THAT(words(p, device(90)), HasSubstr("the 4 query heads of a key head share its tiles"));
-  // More multiprocessors never mean fewer parts; a full device means one.
-  int before = 1;
-  for (const int multiprocessors : {8, 16, 64, 108, 132, 148}) {
-    const Parts parts = parts_of_keys(p, device(80, multiprocessors));
-    EXPECT_GE(parts.count, before);
-    EXPECT_FALSE(parts.clustered);
-    before = parts.count;
+  // Sixteen rows are few, seventeen are not; heads with keys of their own count alone.
+  EXPECT_TRUE(choose_kernel(call(16, 1, 1, 4096, 128, false), device(90)).few);
+  EXPECT_FALSE(choose_kernel(call(17, 1, 1, 4096, 128, false), device(90)).few);
+  EXPECT_TRUE(choose_kernel(call(32, 32, 16, 4096, 128, false), device(90)).few);
+  EXPECT_FALSE(choose_kernel(call(32, 32, 17, 4096, 128, false), device(90)).few);
+  // By head_dim; two blocks a multiprocessor where there are more blocks than these.
+  const auto shape = [](int batch, int dim) {
+    auto many = call(32, 8, 1, 4096, dim, false);
+    many.batch = batch;
+    return choose_kernel(many, device(90)).shape;
+  };
+  EXPECT_EQ(shape(2, 64), Shape::few64);
+  EXPECT_EQ(shape(2, 136), Shape::few256);
+  EXPECT_EQ(shape(64, 64), Shape::few64_many);
+  EXPECT_EQ(shape(64, 65), Shape::few128_many);
+  EXPECT_EQ(shape(64, 256), Shape::few256_many);
+  // A mask takes its general form, and so does a window.
+  const int dummy = 0;
+  auto masked = p;
+  masked.mask = &dummy;
+  EXPECT_TRUE(choose_kernel(masked, device(90)).general);
+  EXPECT_EQ(choose_kernel(masked, device(90)).shape, Shape::few128);
+  // Without the shared memory, as before.
+  EXPECT_EQ(choose_kernel(p, device(80)).shape, Shape::few128);
+  for (const int compute : {86, 89, 120}) {
+    EXPECT_FALSE(choose_kernel(p, device(compute)).few) << compute;
+    EXPECT_EQ(choose_kernel(p, device(compute)).shape, Shape::deep128) << compute;
   }
   auto full = p;
   full.batch = 1024;
   EXPECT_EQ(choose_kernel(full, device(90)).parts.count, 1);
   EXPECT_TRUE(choose_kernel(full, device(90)).packed);
   // Causal keys are not split, and what is not known splits nothing.
-  EXPECT_EQ(parts_of_keys(call(32, 8, 1, 4096, 128, true), device(90)).count, 1);
+  EXPECT_EQ(choose_kernel(call(32, 8, 1, 4096, 128, true), device(90)).parts.count, 1);
   EXPECT_EQ(choose_kernel(p, device(90, 0)).parts.count, 1);
   EXPECT_THAT(words(p, device(90, 0)), HasSubstr("which is not told"));
 }
 
-TEST(FlashKernel, PartsAreAClusterWhereThatPays) {
-  const auto parts = [](int tiles, int keys, int compute = 90, Build build = kFull) {
-    auto p = call(tiles, tiles, 1, keys, 64, false);
-    p.batch = 1;
-    return parts_of_keys(p, device(compute, 132, build));
-  };
-  const auto cluster = [](int count) { return Parts{count, true}; };
-  const auto through_memory = [](int count) { return Parts{count, false}; };
-  EXPECT_EQ(parts(128, 4096), cluster(2));
-  EXPECT_EQ(parts(128, 1 << 20), cluster(2));
-  EXPECT_EQ(parts(64, 4096), cluster(3));
-  EXPECT_EQ(parts(64, 16384), through_memory(4));
-  EXPECT_EQ(parts(32, 8192), cluster(6));
-  EXPECT_EQ(parts(8, 8192), through_memory(32));  // more than a cluster may have
-  EXPECT_EQ(parts(64, 255), through_memory(1));
-  EXPECT_EQ(parts(64, 600), cluster(2));
-  EXPECT_EQ(parts(199, 4096), through_memory(1));
-  for (const int compute : {80, 86, 89, 120}) {
-    EXPECT_EQ(parts(128, 4096, compute), through_memory(2)) << compute;
-    EXPECT_EQ(parts(64, 4096, compute), through_memory(4)) << compute;
-  }
-  EXPECT_EQ(parts(64, 4096, 90, {true, false, 80}), through_memory(4));
+TEST(FlashKernel, RowsOfAGroupArePackedToHalfATile) {
+  const auto p = call(32, 1, 1, 4096, 128, false);
+  const Kernel kernel = choose_kernel(p, device(90));
+  EXPECT_TRUE(kernel.packed);
+  EXPECT_FALSE(kernel.few);
+  EXPECT_EQ(kernel.shape, Shape::deep128);
+  EXPECT_GT(kernel.parts.count, 1);
+  EXPECT_THAT(words(p, device(90)), HasSubstr("the sm_80 kernel (mma.sync): tiles of 64 queries x 64 keys"));
+}
+
+TEST(FlashKernel, GivenPartsAreTaken) {
   const auto p = call(32, 8, 1, 4096, 128, false);
   const auto told = [&p](Parts which) {
-    return base::join(because(choose_sm80_kernel(p, device(90), which), p, device(90)), "\n");
+    const Kernel kernel = choose_sm80_kernel(p, device(90), which);
+    EXPECT_EQ(kernel.parts, which);
+    return base::join(because(kernel, p, device(90)), "\n");
   };
-  EXPECT_THAT(
-      told(cluster(3)),
-      HasSubstr("the keys in 3 parts, for 132 multiprocessors; they are a cluster of blocks, which put "
-                "them together"));
-  EXPECT_THAT(told(through_memory(4)), HasSubstr("the last block of a tile puts them together"));
+  EXPECT_THAT(told({3, true}),
+              HasSubstr("the keys in 3 parts, for 132 multiprocessors; they are a cluster of blocks, "
+                        "which put them together"));
+  EXPECT_THAT(told({4, false}), HasSubstr("the last block of a tile puts them together"));
+  EXPECT_EQ(choose_sm80_kernel(p, device(90), Parts{9, false}).shape, Shape::few128_many);  // 144 blocks
+}
+
+TEST(FlashKernel, ClustersAreHoppersAlone) {
+  EXPECT_TRUE(has_clusters(device(90)));
+  EXPECT_FALSE(has_clusters(device(90, 132, {true, false, 80})));
+  for (const int compute : {80, 86, 89, 120}) EXPECT_FALSE(has_clusters(device(compute))) << compute;
 }
 
 TEST(FlashKernel, PackedShapesHaveThePackedRows) {
   for (const Shape shape : {Shape::low64, Shape::low128, Shape::low256, Shape::deep64, Shape::deep128})
     EXPECT_EQ(tile_of(shape).rows, kPackedRows);
+  for (const Shape shape : {Shape::few64, Shape::few128, Shape::few256, Shape::few64_many, Shape::few128_many,
+                            Shape::few256_many})
+    EXPECT_EQ(tile_of(shape).rows, kFewRows);
 }
 
 TEST(FlashKernel, SharedMemoryFits) {
@@ -217,6 +244,16 @@ TEST(FlashKernel, SharedMemoryFits) {
     EXPECT_LE(tile_of(shape).shared_bytes(), shared_bytes_of(86));  // the least of those that run them
   EXPECT_LE(tile_of(Shape::wide).shared_bytes(), shared_bytes_of(80));
   EXPECT_GT(tile_of(Shape::wide).shared_bytes(), shared_bytes_of(86));
+  // Two of them beside each other, each with 1 KiB of the system's, where a multiprocessor has 228 KiB; and
+  // no more than those that are asked for.
+  const std::pair<Shape, Shape> few[] = {{Shape::few64, Shape::few64_many},
+                                         {Shape::few128, Shape::few128_many},
+                                         {Shape::few256, Shape::few256_many}};
+  for (const auto& [one, many] : few) {
+    EXPECT_LE(2 * (tile_of(many).shared_bytes() + 1024), 228 << 10);
+    EXPECT_LE(tile_of(many).shared_bytes(), tile_of(one).shared_bytes());
+    EXPECT_LE(tile_of(one).shared_bytes(), shared_bytes_of(80));
+  }
 }
 
 // The backend tells the same of a GPU that is not here.

@@ -1,0 +1,225 @@
+// Flash for few rows, as decoding has them: at most 16 rows share their keys, and the time is that of reading
+// K and V once.
+//
+// In and out as in flash_sm80.cuh. A block has one tile of 16 packed rows and one part of its keys; each warp
+// takes keys of its own, streams them through a ring of its own in shared memory, and meets the others only
+// at the end. So all stages of a ring are under way at any time, nothing waits at a barrier of the block, and
+// what is computed for a tile of keys is spread over all warps. Holds: f32 accumulation; nothing past the
+// ends of q, k, v is read; the same bits from run to run. Needs sm_80, and the shared memory.
+#pragma once
+
+#include "hunch/attention/flash/packed_sm80.cuh"
+#include "hunch/attention/tiles/attention_params.h"
+#include "hunch/attention/tiles/loader_sm80.cuh"
+#include "hunch/attention/tiles/online_softmax_sm80.cuh"
+#include "hunch/attention/tiles/products_sm80.cuh"
+
+namespace hunch::attention::sm80 {
+
+template <class T_, int kDim_, int kKeys_, int kWarps_, int kStages_, int kBlocksPerSm_,
+          bool kQueryInRegisters_>
+struct FewRowsShape {
+  using T = T_;
+  static constexpr int kDim = kDim_;    // head_dim rounded up
+  static constexpr int kKeys = kKeys_;  // that a warp takes at once
+  static constexpr int kWarps = kWarps_;
+  static constexpr int kStages = kStages_;  // of a warp's ring, each with kKeys of K and of V
+  static constexpr int kBlocksPerSm = kBlocksPerSm_;
+  static constexpr int kRows = flash::kFewRows;
+  static constexpr bool kQueryInRegisters = kQueryInRegisters_;  // to 128 columns: beyond, they would spill
+  static constexpr int kThreads = kWarps * 32;
+  static constexpr int kQueryBytes = kRows * kDim * 2;
+  static constexpr int kTileBytes = kKeys * kDim * 2;
+  static constexpr int kSharedBytes = kQueryBytes + 2 * kWarps * kStages * kTileBytes;
+  static_assert(kDim % 64 == 0 && kKeys % 16 == 0 && kRows == 16);
+};
+
+// What the warps of a block found, rows x columns and a log-sum-exp each, in the memory of the rings.
+template <class Shape>
+struct FoundByWarps {
+  static constexpr int kPitch = Shape::kDim + 8;  // floats: rows start 8 banks apart
+  static constexpr int kWarpFloats = Shape::kRows * (kPitch + 1);
+  static constexpr int kFloats = Shape::kWarps * kWarpFloats;
+
+  float* base;
+
+  __device__ __forceinline__ float* out(int warp, int local) const {
+    return base + warp * kWarpFloats + local * kPitch;
+  }
+  __device__ __forceinline__ float* lse(int warp, int local) const {
+    return base + warp * kWarpFloats + Shape::kRows * kPitch + local;
+  }
+};
+
+// Where a block's part goes: to memory, for the last block of the tile.
+struct ToPart {
+  float* outs;  // of the tile's first row
+  float* lses;
+  int64_t columns;
+
+  __device__ __forceinline__ void lse(int local, float value) const { __stcg(lses + local, value); }
+  __device__ __forceinline__ void four(int local, int column, float4 values) const {
+    __stcg(reinterpret_cast<float4*>(outs + local * columns + column), values);
+  }
+};
+
+template <class Shape, bool kGeneral>
+__global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
+    flash_few_rows_kernel(const __grid_constant__ AttentionParams p) {
+  using T = typename Shape::T;
+  constexpr int kDim = Shape::kDim, kKeys = Shape::kKeys, kRows = Shape::kRows, kWarps = Shape::kWarps;
+  constexpr int kStages = Shape::kStages, kSteps = kDim / 16, kTiles = kKeys / 8;
+
+  extern __shared__ __align__(1024) char shared[];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  char* const ring = shared + Shape::kQueryBytes + warp * 2 * kStages * Shape::kTileBytes;
+  const uint32_t shared_q = shared_address(shared);
+  const uint32_t shared_k = shared_address(ring);
+
+  const int group = p.heads / p.kv_heads;
+  FlashRows<true> rows;
+  rows.length = p.length;
+  rows.end = p.length * group;
+  const int tiles = (rows.end + kRows - 1) / kRows;
+  const int split = static_cast<int>(blockIdx.x % static_cast<unsigned>(p.splits));
+  const int block = static_cast<int>(blockIdx.x / static_cast<unsigned>(p.splits));
+  const int bh = block / tiles;
+  rows.batch = bh / p.kv_heads;
+  rows.kv_head = bh % p.kv_heads;
+  rows.head = rows.kv_head * group;
+  rows.first = block % tiles * kRows;
+
+  const T* const q = static_cast<const T*>(p.q) + rows.batch * p.q_batch + rows.head * p.q_head;
+  const T* const k = static_cast<const T*>(p.k) + rows.batch * p.k_batch + rows.kv_head * p.k_head;
+  const T* const v = static_cast<const T*>(p.v) + rows.batch * p.v_batch + rows.kv_head * p.v_head;
+
+  // The part's pieces of kKeys keys, [begin, end), and this warp's: every kWarps-th.
+  const int last_key = p.causal ? min(p.kv_length, rows.greatest(kRows) + 1) : p.kv_length;
+  const bool windowed = kGeneral && p.window > 0;
+  const int first_piece = windowed ? max(rows.least(kRows) + 1 - p.window, 0) / kKeys : 0;
+  const int pieces = max((last_key + kKeys - 1) / kKeys - first_piece, 0);
+  const int share = pieces / p.splits, longer = pieces % p.splits;  // the first parts have one more
+  const int begin = first_piece + split * share + min(split, longer);
+  const int end = begin + share + (split < longer ? 1 : 0);
+  const int first = begin + warp;
+  const int window_end = windowed ? rows.greatest(kRows) + 1 - p.window : 0;
+  const int first_edge = min(p.kv_length, p.causal ? rows.least(kRows) + 1 : p.kv_length) / kKeys;
+
+  const TileLoader<T, kDim, kKeys, 32> loader_k(k, p.k_row, p.kv_length, p.head_dim, p.aligned);
+  const TileLoader<T, kDim, kKeys, 32> loader_v(v, p.v_row, p.kv_length, p.value_dim, p.aligned);
+  const auto load = [&](int piece, int at) {
+    loader_k.load(shared_k + at, ring + at, piece * kKeys);
+    loader_v.load(shared_k + at + Shape::kTileBytes, ring + at + Shape::kTileBytes, piece * kKeys);
+  };
+
+  load_packed_rows<T, kDim, kRows, Shape::kThreads>(shared_q, shared, q, p, rows);
+  copy_async_commit();
+#pragma unroll
+  for (int stage = 0; stage < kStages; ++stage) {
+    if (first + stage * kWarps < end) load(first + stage * kWarps, stage * 2 * Shape::kTileBytes);
+    copy_async_commit();
+  }
+  copy_async_wait<kStages>();
+  __syncthreads();
+  const uint32_t lane_q = shared_q + lane_rows_a<kDim>(0, lane);
+  uint32_t q_registers[Shape::kQueryInRegisters ? kSteps : 1][4];
+  if constexpr (Shape::kQueryInRegisters) {
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) load_matrices(q_registers[step], lane_q ^ (step * 32));
+  }
+  const auto query = [&](int, int step, uint32_t(&fragment)[4]) {
+    if constexpr (Shape::kQueryInRegisters) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) fragment[e] = q_registers[step][e];
+    } else {
+      load_matrices(fragment, lane_q ^ (step * 32));
+    }
+  };
+
+  float out[1][kDim / 8][4];
+#pragma unroll
+  for (int d = 0; d < kDim / 8; ++d)
+#pragma unroll
+    for (int e = 0; e < 4; ++e) out[0][d][e] = 0.0f;
+  RowState<1> state;
+  state.start();
+  const Exponent<kGeneral> exponent(p.scale);
+  // The row of half h; one that exists, where the tile hangs over.
+  const auto row_of = [&](int h) { return min(rows.first + lane / 4 + h * 8, rows.end - 1); };
+
+  int at = 0;  // of the stage
+  for (int piece = first; piece < end; piece += kWarps) {
+    copy_async_wait<kStages - 1>();
+    __syncwarp();
+    float scores[1][kTiles][4];
+    multiply_keys<T, kDim>(scores, shared_k + at + lane_rows_b<kDim>(lane), query);
+    const int column = piece * kKeys + lane % 4 * 2;
+    if constexpr (kGeneral) {
+      scale_and_mask(scores, p, column, [&](int, int h) {
+        const int row = row_of(h);
+        return rows.batch * p.mask_batch + rows.head_of(row) * p.mask_head + rows.position(row) * p.mask_row;
+      });
+    }
+    if (windowed && piece * kKeys < window_end)
+      hide_before_window(scores, p, column, [&](int, int h) { return rows.position(row_of(h)); });
+    if (piece >= first_edge)
+      hide_edges(scores, p, column, [&](int, int h) { return rows.position(row_of(h)); });
+    state.take_maximum(scores, out, exponent);
+#pragma unroll
+    for (int c = 0; c < kKeys / 16; ++c) {
+      uint32_t weights[1][4];
+      weigh<T>(state, scores, c, exponent, weights);
+      multiply_values<T, kDim>(out, weights, shared_k + at + Shape::kTileBytes + lane_rows_a<kDim>(0, lane),
+                               c);
+    }
+    __syncwarp();  // the stage is read
+    if (piece + kStages * kWarps < end) load(piece + kStages * kWarps, at);
+    copy_async_commit();
+    at = at == (kStages - 1) * 2 * Shape::kTileBytes ? 0 : at + 2 * Shape::kTileBytes;
+  }
+
+  // Each warp's rows into shared memory, and from there together.
+  const FoundByWarps<Shape> found{reinterpret_cast<float*>(shared)};
+  using Together = PartsInCluster<kDim, kRows>;
+  static_assert(FoundByWarps<Shape>::kFloats * 4 + Together::kBytes <= Shape::kSharedBytes);
+  static_assert(kRows * flash::kMostParts * 4 + 16 <= Shape::kSharedBytes);
+  __syncthreads();
+#pragma unroll
+  for (int h = 0; h < 2; ++h) {
+    const float inverse = state.finish(0, h);
+    const float lse = state.log_sum_exp(0, h, exponent);
+    const int local = lane / 4 + h * 8;
+    if (lane % 4 == 0) *found.lse(warp, local) = lse;
+#pragma unroll
+    for (int d = 0; d < kDim / 8; ++d)
+      *reinterpret_cast<float2*>(found.out(warp, local) + d * 8 + lane % 4 * 2) =
+          make_float2(out[0][d][2 * h] * inverse, out[0][d][2 * h + 1] * inverse);
+  }
+  const int count = min(kRows, rows.end - rows.first);
+  __syncthreads();
+  const auto add_up_warps = [&](const auto& target) {
+    add_up_near_parts<kWarps, kWarps>(
+        count, p.value_dim, kWarps, 0, 1, [&](int s, int local) { return *found.lse(s, local); },
+        [&](int s, int local, int column) {
+          return *reinterpret_cast<const float4*>(found.out(s, local) + column);
+        },
+        target);
+  };
+  if (p.splits == 1) return add_up_warps(ToOutput<T, FlashRows<true>>{p, rows});
+  const Together together(shared + FoundByWarps<Shape>::kFloats * 4);
+  if (together.any()) {
+    add_up_warps(together);
+    together.template combine<T, kWarps>(p, rows);
+    return;
+  }
+  const int64_t all_rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
+  const int64_t row =
+      (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first + split * all_rows;
+  add_up_warps(
+      ToPart{p.partial_out + row * partial_columns(p), partial_lse(p, all_rows) + row, partial_columns(p)});
+  if (!is_last_part(p, block, reinterpret_cast<int*>(shared))) return;
+  combine_parts<T, kRows, kWarps>(p, rows, reinterpret_cast<float*>(shared) + 4);
+}
+
+}  // namespace hunch::attention::sm80
