@@ -38,6 +38,7 @@ PROBLEMS = [
     ("few, one head each", "1x4x16x64", ["--kv-length", "8192", "--mask", "none"]),
     ("decoding, f16, 256", "2x16x1x256", ["--kv-heads", "1", "--kv-length", "20000", "--mask", "none", "--dtype", "f16"]),
     ("decoding, a head each", "8x16x1x64", ["--kv-length", "1024", "--mask", "none"]),
+    ("decoding, many, f16", "50x32x1x64", ["--kv-heads", "8", "--kv-length", "500", "--mask", "none", "--dtype", "f16"]),
     ("17 rows of a key head", "2x17x1x64", ["--kv-heads", "1", "--kv-length", "4096", "--mask", "none"]),
     ("few, causal", "2x32x8x64", ["--kv-heads", "4", "--kv-length", "64"]),
 ]

@@ -2,7 +2,7 @@
 """Judges and times the fused CUDA kernels beside PyTorch's backends, in one run on the GPU at hand.
 
 usage: flash_bench.py LIBRARY [--problems N] [--few-rows] [--reference cpu] [--seed N] [--no-times] [--decode-only]
-                      [--types bf16,f16,f32]
+                      [--decode-grid] [--types bf16,f16,f32]
 
 LIBRARY is libhunch_fused_sm80.so of a build with CUDA. Needs PyTorch. Correctness: over N random problems (types, layouts,
 lengths, grouped heads, masks, scales, splits) the error against double precision is at most twice that of a plain
@@ -228,22 +228,47 @@ def time_shape(kernel, shape, causal, dtype):
     return {name: flop / ms / 1e9 for name, ms in take_turns(functions, *((5, 8) if dtype != torch.float32 else (3, 3))).items()}
 
 
-def time_decode(kernel, heads, kv_heads, keys, dim, dtype):
+def time_decode(kernel, heads, kv_heads, keys, dim, dtype, batch=8, names=("efficient", "flash", "cudnn", "our flash", "our counted")):
     """One query against many keys. Parts, and name: GB/s of K and V read."""
-    q = torch.randn(8, heads, 1, dim, device="cuda", dtype=dtype)
-    sets = [[torch.randn(8, kv_heads, keys, dim, device="cuda", dtype=dtype) for _ in "kv"] for _ in range(3)]
+    q = torch.randn(batch, heads, 1, dim, device="cuda", dtype=dtype)
+    size = 2 * 2 * batch * kv_heads * keys * dim
+    sets = [[torch.randn(batch, kv_heads, keys, dim, device="cuda", dtype=dtype) for _ in "kv"] for _ in range(3 if size > 5e7 else 8)]
     out = torch.empty_like(q)
     calls = [kernel.params(q, k, v, out) for k, v in sets]
     functions = {}
     for name, backend in BACKENDS:
         step = pytorch_step(backend, [(q, *each) for each in sets], enable_gqa=heads != kv_heads)
-        if takes(step):
+        if name in names and takes(step):
             functions[name] = step
     # With its parts as clusters where there are such, and never: the last block puts them together.
-    functions["our flash"] = lambda i: kernel.run("flash", calls[i % 3], dtype)
-    functions["our counted"] = lambda i: kernel.run("flash_counted", calls[i % 3], dtype)
-    size = 2 * 2 * 8 * kv_heads * keys * dim
+    functions["our flash"] = lambda i: kernel.run("flash", calls[i % len(sets)], dtype)
+    if "our counted" in names:
+        functions["our counted"] = lambda i: kernel.run("flash_counted", calls[i % len(sets)], dtype)
     return calls[0].splits, {name: size / ms / 1e6 for name, ms in take_turns(functions).items()}
+
+
+GRID_TILES = [(1, 1), (1, 2), (1, 4), (1, 8), (2, 8), (4, 8), (8, 8), (11, 8), (16, 8), (20, 8), (30, 8), (50, 8), (128, 8)]
+GRID_KEYS = [256, 512, 1024, 2048, 4096, 8192, 32768]
+
+
+def print_grid(kernel, dtype):
+    """Decoding over batches and keys: our flash over cuDNN, which has a key head's queries in one tile as well."""
+    ratios = []
+    for dim in (64, 128, 256):
+        for group in (4, 16):
+            print(f"\n{DTYPE_NAMES[dtype]}, head_dim {dim}, {group} heads a key head: batch x key heads, keys: of cuDNN")
+            print(f"{'':>8}", *(f"{keys:>6}" for keys in GRID_KEYS))
+            for batch, kv_heads in GRID_TILES:
+                line = []
+                for keys in GRID_KEYS:
+                    if batch * kv_heads * keys * dim > 2**28:
+                        continue
+                    _, t = time_decode(kernel, group * kv_heads, kv_heads, keys, dim, dtype, batch, ("cudnn", "our flash"))
+                    line.append(t["our flash"] / t["cudnn"] if "cudnn" in t else math.nan)
+                ratios += [ratio for ratio in line if not math.isnan(ratio)]
+                print(f"{f'{batch}x{kv_heads}':>8}", *(f"{ratio:6.2f}" for ratio in line), flush=True)
+    ahead = sum(ratio >= 1 for ratio in ratios)
+    print(f"\n{len(ratios)} shapes: {ahead} at or ahead of cuDNN, least {min(ratios):.2f}, geometric mean {geometric_mean(ratios):.3f}")
 
 
 def geometric_mean(values):
@@ -280,6 +305,7 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-times", action="store_true")
     parser.add_argument("--decode-only", action="store_true", help="times of decoding alone")
+    parser.add_argument("--decode-grid", action="store_true", help="times of decoding over batches and keys alone")
     parser.add_argument("--types", default="bf16,f16,f32")
     options = parser.parse_args()
     kernel = Kernel(options.library)
@@ -303,6 +329,9 @@ def main():
 
     types = [dtype for dtype, name in DTYPE_NAMES.items() if name in options.types.split(",")]
     half = [dtype for dtype in types if dtype != torch.float32]
+    if options.decode_grid:
+        print_grid(kernel, half[0])
+        return 1 if wrong else 0
     if not options.decode_only:
         print_shapes(kernel, SHAPES, types)
         print_shapes(kernel, ODD_SHAPES, half)
