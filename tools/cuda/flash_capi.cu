@@ -66,19 +66,30 @@ int hunch_flash_splits(const sm80::AttentionParams* params) {
 int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
   const flash::DeviceFacts facts = current_facts();
   flash::Kernel kernel = flash::choose_sm80_kernel(*params, facts);
-  // Other parts than these are for tests: a cluster where there can be one.
-  if (kernel.parts.count != params->splits)
-    kernel = flash::choose_sm80_kernel(
-        *params, facts,
-        flash::Parts{params->splits, flash::has_clusters(facts) && params->splits <= flash::kMostClustered});
+  // Other parts than these are for tests: clusters where there can be some, the largest to eight that divide.
+  if (kernel.parts.count != params->splits) {
+    flash::Parts parts{params->splits, 1};
+    for (int cluster = 2; cluster <= 8 && flash::has_clusters(facts); ++cluster)
+      if (parts.count % cluster == 0) parts.cluster = cluster;
+    if (!kernel.few && parts.groups() > 1) parts.cluster = 1;  // the other kernel has one cluster, or none
+    kernel = flash::choose_sm80_kernel(*params, facts, parts);
+  }
+  return lend_and_run(
+      *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
+}
+
+// These parts in clusters of so many blocks, which must divide them.
+int hunch_flash_parts_forward(const sm80::AttentionParams* params, int element_type, int cluster,
+                              void* stream) {
+  const auto kernel =
+      flash::choose_sm80_kernel(*params, current_facts(), flash::Parts{params->splits, cluster});
   return lend_and_run(
       *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
 }
 
 // The same, where parts never are a cluster: the last block of a tile puts them together, as before sm_90.
 int hunch_flash_counted_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  const auto kernel =
-      flash::choose_sm80_kernel(*params, current_facts(), flash::Parts{params->splits, false});
+  const auto kernel = flash::choose_sm80_kernel(*params, current_facts(), flash::Parts{params->splits, 1});
   return lend_and_run(
       *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
 }

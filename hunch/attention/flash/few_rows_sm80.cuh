@@ -199,27 +199,36 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
   const int count = min(kRows, rows.end - rows.first);
   __syncthreads();
   const auto add_up_warps = [&](const auto& target) {
-    add_up_near_parts<kWarps, kWarps>(
+    add_up_few_parts<kWarps, kWarps>(
         count, p.value_dim, kWarps, 0, 1, [&](int s, int local) { return *found.lse(s, local); },
         [&](int s, int local, int column) {
           return *reinterpret_cast<const float4*>(found.out(s, local) + column);
         },
         target);
   };
-  if (p.splits == 1) return add_up_warps(ToOutput<T, FlashRows<true>>{p, rows});
-  const Together together(shared + FoundByWarps<Shape>::kFloats * 4);
-  if (together.any()) {
-    add_up_warps(together);
-    together.template combine<T, kWarps>(p, rows);
-    return;
-  }
+  const ToOutput<T, FlashRows<true>> output{p, rows};
+  if (p.splits == 1) return add_up_warps(output);
   const int64_t all_rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
-  const int64_t row =
-      (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first + split * all_rows;
-  add_up_warps(
-      ToPart{p.partial_out + row * partial_columns(p), partial_lse(p, all_rows) + row, partial_columns(p)});
-  if (!is_last_part(p, block, reinterpret_cast<int*>(shared))) return;
-  combine_parts<T, kRows, kWarps>(p, rows, reinterpret_cast<float*>(shared) + 4);
+  const auto to_part = [&](int part) {
+    const int64_t row =
+        (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first + part * all_rows;
+    return ToPart{p.partial_out + row * partial_columns(p), partial_lse(p, all_rows) + row,
+                  partial_columns(p)};
+  };
+  // Blocks of a cluster come together in shared memory, and clusters, or blocks that have none, through
+  // memory.
+  const Together together(shared + FoundByWarps<Shape>::kFloats * 4);
+  const int cluster = together.blocks(), parts = p.splits / cluster;
+  if (cluster > 1) {
+    add_up_warps(together);
+    if (parts == 1) return together.template combine<kWarps>(count, p.value_dim, output);
+    together.template combine<kWarps>(count, p.value_dim, to_part(split / cluster));
+    if (split % cluster != 0) return;
+  } else {
+    add_up_warps(to_part(split));
+  }
+  if (!is_last_part(p.counters + block, parts, reinterpret_cast<int*>(shared))) return;
+  combine_parts<T, kRows, kWarps>(p, rows, parts, reinterpret_cast<float*>(shared) + 4);
 }
 
 }  // namespace hunch::attention::sm80

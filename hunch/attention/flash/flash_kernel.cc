@@ -91,6 +91,15 @@ std::string general_text(const AttentionParams& p) {
   return fmt::format("its general form, which scales and masks every score: {}", base::join(whys, ", "));
 }
 
+std::string together_text(const Parts& parts) {
+  if (parts.cluster == 1) return "the last block of a tile puts them together";
+  if (parts.groups() == 1) return "they are a cluster of blocks, which put them together";
+  return fmt::format(
+      "they are {} clusters of {} blocks, which put theirs together, and the last cluster of a tile "
+      "all of them",
+      parts.groups(), parts.cluster);
+}
+
 }  // namespace
 
 Build this_build() { return {HUNCH_HAS_CUDA == 1, HUNCH_HAS_SM90A == 1, HUNCH_NEWEST_SM}; }
@@ -196,9 +205,7 @@ std::vector<std::string> because(const Kernel& kernel, const AttentionParams& p,
                               p.length == 1 ? "query fills" : "queries fill"));
   if (kernel.parts.count > 1)
     out.push_back(fmt::format("the keys in {} parts, for {} multiprocessors; {}, in the same launch",
-                              kernel.parts.count, facts.multiprocessors,
-                              kernel.parts.clustered ? "they are a cluster of blocks, which put them together"
-                                                     : "the last block of a tile puts them together"));
+                              kernel.parts.count, facts.multiprocessors, together_text(kernel.parts)));
   if (facts.multiprocessors <= 0 && tile.family == Family::sm80 && p.causal == 0 && p.length <= kPackedRows)
     out.emplace_back(
         "whether the keys are split depends on the number of multiprocessors, which is not told");

@@ -239,7 +239,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
       const int local = warp_row + m * 16 + lane / 4 + h * 8;
       const int row = rows.first + local;
       if constexpr (kDecode) {
-        if (row < rows.end && parts.any()) {
+        if (row < rows.end && parts.blocks() > 1) {
           parts.put(local, out[m], h, inverse, lse, lane);
         } else if (row < rows.end) {
           const int64_t at = (static_cast<int64_t>(rows.batch) * p.heads + rows.head_of(row)) * p.length +
@@ -260,11 +260,12 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head * p.o_head;
     store_rows<T, kDim, kM>(shared, target, p.o_row, rows.first, warp_row, p.length, p.value_dim, p.aligned,
                             lane);
-  } else if (parts.any()) {
-    parts.template combine<T, Shape::kWarps>(p, rows);
+  } else if (parts.blocks() > 1) {
+    parts.template combine<Shape::kWarps>(min(kRows, rows.end - rows.first), p.value_dim,
+                                          ToOutput<T, FlashRows<true>>{p, rows});
   } else if (p.splits > 1) {
-    if (!is_last_part(p, static_cast<int>(block), reinterpret_cast<int*>(shared))) return;
-    combine_parts<T, kRows, Shape::kWarps>(p, rows, reinterpret_cast<float*>(shared) + 4);
+    if (!is_last_part(p.counters + block, p.splits, reinterpret_cast<int*>(shared))) return;
+    combine_parts<T, kRows, Shape::kWarps>(p, rows, p.splits, reinterpret_cast<float*>(shared) + 4);
   }
 }
 

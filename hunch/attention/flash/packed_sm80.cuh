@@ -79,9 +79,8 @@ __host__ __device__ __forceinline__ int64_t partial_columns(const AttentionParam
 
 // What a launch needs for the parts of its keys.
 inline void split_keys(Launch& launch, const AttentionParams& p, const flash::Kernel& kernel) {
-  if (kernel.parts.clustered) {
-    launch.cluster = static_cast<uint32_t>(p.splits);
-  } else if (p.splits > 1) {
+  launch.cluster = static_cast<uint32_t>(kernel.parts.cluster);
+  if (kernel.parts.groups() > 1) {
     launch.workspace_floats = int64_t{p.splits} * p.batch * p.heads * p.length * (partial_columns(p) + 1);
     launch.needs_counters = true;  // one a tile; parts.h makes no more than fill a device once
   }
@@ -125,15 +124,15 @@ __device__ __forceinline__ void write_packed_row(const AttentionParams& p, int b
     }
 }
 
-// True for the block that is the last to come here of those with the same `tile`, for all its threads: what
-// the others wrote before is then there to be read. The counter is zero again after it. `flag` is shared
+// True for the block that is the last to come here of `parts` with the same counter, for all its threads:
+// what the others wrote before is then there to be read. The counter is zero again after it. `flag` is shared
 // memory that no one else uses.
-__device__ __forceinline__ bool is_last_part(const AttentionParams& p, int tile, int* flag) {
+__device__ __forceinline__ bool is_last_part(unsigned* counter, int parts, int* flag) {
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();  // of what all threads wrote, as they met at the barrier
-    const auto others = static_cast<unsigned>(p.splits - 1);
-    *flag = atomicInc(p.counters + tile, others) == others ? 1 : 0;
+    const auto others = static_cast<unsigned>(parts - 1);
+    *flag = atomicInc(counter, others) == others ? 1 : 0;
     __threadfence();
   }
   __syncthreads();
@@ -232,8 +231,8 @@ __device__ __forceinline__ void add_up_parts(int count, int columns, float* weig
 // The same of at most kMost parts that are near, in shared memory of this block or of its cluster: each
 // thread makes the weights of its row for itself, which is shorter than to meet over them.
 template <int kMost, int kWarps, class Lse, class Value, class Target>
-__device__ __forceinline__ void add_up_near_parts(int count, int columns, int parts, int share, int sharers,
-                                                  const Lse& lse, const Value& value, const Target& target) {
+__device__ __forceinline__ void add_up_few_parts(int count, int columns, int parts, int share, int sharers,
+                                                 const Lse& lse, const Value& value, const Target& target) {
   constexpr int kAtOnce = kMost < 8 ? kMost : 8;
   const int fours = (columns + 3) / 4;
   for (int i = static_cast<int>(threadIdx.x) * sharers + share; i < count * fours;
@@ -276,23 +275,28 @@ __device__ __forceinline__ void add_up_near_parts(int count, int columns, int pa
   }
 }
 
-// The parts that blocks left in `partial_out`, by all threads of one block. `shared` has kRows x kMostParts
-// floats.
+// The parts that blocks, or clusters of them, left in `partial_out`, by all threads of one block. `shared`
+// has kRows x kMostParts floats.
 template <class T, int kRows, int kWarps, class Rows>
-__device__ __forceinline__ void combine_parts(const AttentionParams& p, const Rows& rows, float* shared) {
+__device__ __forceinline__ void combine_parts(const AttentionParams& p, const Rows& rows, int parts,
+                                              float* shared) {
   const int64_t all_rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
   // The rows of a tile are those of neighbouring heads, and so stand below each other.
   const int64_t first = (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first;
   const float* const lses = partial_lse(p, all_rows) + first;
   const float* const outs = p.partial_out + first * partial_columns(p);
   const int64_t part = all_rows * partial_columns(p);
-  add_up_parts<kWarps>(
-      min(kRows, rows.end - rows.first), p.value_dim, shared, p.splits, 0, 1,
-      [&](int s, int local) { return __ldcg(lses + s * all_rows + local); },
-      [&](int s, int local, int column) {
-        return __ldcg(reinterpret_cast<const float4*>(outs + s * part + local * partial_columns(p) + column));
-      },
-      ToOutput<T, Rows>{p, rows});
+  const int count = min(kRows, rows.end - rows.first);
+  const auto lse = [&](int s, int local) { return __ldcg(lses + s * all_rows + local); };
+  const auto value = [&](int s, int local, int column) {
+    return __ldcg(reinterpret_cast<const float4*>(outs + s * part + local * partial_columns(p) + column));
+  };
+  const ToOutput<T, Rows> output{p, rows};
+  constexpr int kFew = 8;
+  if (parts <= kFew)
+    add_up_few_parts<kFew, kWarps>(count, p.value_dim, parts, 0, 1, lse, value, output);
+  else
+    add_up_parts<kWarps>(count, p.value_dim, shared, parts, 0, 1, lse, value, output);
 }
 
 // The parts of a tile as a cluster of blocks: each block leaves its rows in its own shared memory, and all
@@ -305,12 +309,12 @@ class PartsInCluster {
   __device__ __forceinline__ explicit PartsInCluster(char* shared)
       : out_(reinterpret_cast<float*>(shared)), lse_(out_ + kRows * kDim) {}
 
-  // False where blocks stand alone, as on every device before sm_90.
-  __device__ __forceinline__ bool any() const {
+  // 1 where blocks stand alone, as on every device before sm_90.
+  __device__ __forceinline__ int blocks() const {
 #if __CUDA_ARCH__ >= 900
-    return cooperative_groups::cluster_group::num_blocks() > 1;
+    return static_cast<int>(cooperative_groups::cluster_group::num_blocks());
 #else
-    return false;
+    return 1;
 #endif
   }
 
@@ -329,20 +333,19 @@ class PartsInCluster {
     *reinterpret_cast<float4*>(out_ + local * kDim + column) = values;
   }
 
-  // By all threads of all blocks.
-  template <class T, int kWarps, class Rows>
-  __device__ __forceinline__ void combine(const AttentionParams& p, const Rows& rows) const {
+  // Adds up the first `count` rows of all blocks, each a share of the elements: by all threads of all blocks.
+  template <int kWarps, class Target>
+  __device__ __forceinline__ void combine(int count, int columns, const Target& target) const {
 #if __CUDA_ARCH__ >= 900
     const auto cluster = cooperative_groups::this_cluster();
     cluster.sync();
-    const int blocks = static_cast<int>(cluster.num_blocks());
-    add_up_near_parts<flash::kMostClustered, kWarps>(
-        min(kRows, rows.end - rows.first), p.value_dim, blocks, static_cast<int>(cluster.block_rank()),
-        blocks, [&](int s, int local) { return *cluster.map_shared_rank(lse_ + local, s); },
+    add_up_few_parts<flash::kMostClustered, kWarps>(
+        count, columns, blocks(), static_cast<int>(cluster.block_rank()), blocks(),
+        [&](int s, int local) { return *cluster.map_shared_rank(lse_ + local, s); },
         [&](int s, int local, int column) {
           return *reinterpret_cast<const float4*>(cluster.map_shared_rank(out_ + local * kDim + column, s));
         },
-        ToOutput<T, Rows>{p, rows});
+        target);
     cluster.sync();  // no block may go while another reads from it
 #endif
   }

@@ -22,50 +22,68 @@ Parts parts_of_packed_rows(int64_t tiles, int64_t kv_length, const Room& room) {
   if (tiles == 0 || tiles * 4 > slots * 3) return {};
   const int64_t most = std::clamp<int64_t>(kv_length / kLeastKeys, 1, kMostParts);
   const auto filling = static_cast<int>(std::clamp<int64_t>(slots / tiles, 1, most));
-  if (filling == 2) return {2, can_be_cluster(2, room)};
+  if (filling == 2) return {2, can_be_cluster(2, room) ? 2 : 1};
   const auto clustered = static_cast<int>(std::min<int64_t>({slots * 3 / 4 / tiles, most, kMostInCluster}));
   if (can_be_cluster(clustered, room) && clustered * tiles * 5 >= slots * 3 &&
       kv_length / clustered <= kMostClusteredKeys)
-    return {clustered, true};
-  return {filling, false};
+    return {clustered, clustered};
+  return {filling, 1};
 }
 
-// The least of a model: a block reads as fast as it can alone, or as its share of the memory's rate lets it,
-// which few blocks do not quite use up; then the parts come together, which takes longer for larger rows. Of
-// 342 shapes (1 to 400 tiles, 256 to 32768 keys, 4 and 16 rows, head_dim 64 to 256) what it chose took 0.4 %
-// longer than the best that was measured, at most 8 %.
+namespace {
+
+// Microseconds that blocks of `bytes` each take to read them, up to what is the same of all. Multiprocessors
+// stand in pairs, which share a way to memory: so blocks to half the multiprocessors have a pair each, and
+// where some pairs have two and others one, the former lag behind and end alone. A cluster of sixteen fills
+// pairs.
+double reading_us(int64_t blocks, double bytes, bool clusters_of_sixteen, double alone, double all) {
+  constexpr double kPaired = 50.3e3;  // bytes a microsecond of a block beside another, all else idle
+  constexpr double kFairness = 0.8;   // of such a block, while memory is what limits, of a single one's rate
+  const double pairs = all / 2, rate = 35.0e3 * all;  // of memory
+  const auto count = static_cast<double>(blocks);
+  if (clusters_of_sixteen || count >= all) return bytes / std::min(kPaired, rate / count);
+  if (count <= pairs) return bytes / std::min(alone, rate / count);
+  const double twos = count - pairs, ones = pairs - twos;
+  const double one = std::min(alone, rate / (ones + 2 * kFairness * twos));
+  const double two = std::min(kFairness * one, kPaired);
+  return bytes / one + bytes * (1 - two / one) / std::min(kPaired, rate / (2 * twos));
+}
+
+}  // namespace
+
+// The least of a model of reading and coming together. Of 606 shapes (1 to 132 tiles, 256 to 131072 keys, 1
+// to 16 rows, head_dim 64 to 256) what it chose of what was measured took 0.5 % longer than the best, at most
+// 13 %.
 Parts parts_of_few_rows(int64_t tiles, int64_t kv_length, const FewRows& tile, const Room& room) {
   constexpr int64_t kLeastKeys = 64;
-  constexpr double kShare = 32.4e3;  // bytes a microsecond and multiprocessor, of all that read at once
-  constexpr double kUnused = 0.045;  // of it, by one block of a whole device
-  const double alone = tile.key_bytes > 512 ? 66e3 : 82e3;  // of one block
+  const double alone = tile.key_bytes <= 256 ? 83e3 : tile.key_bytes <= 512 ? 77e3 : 70e3;
   const int64_t multiprocessors = room.multiprocessors;
   if (tiles == 0 || tiles * 2 > multiprocessors) return {};
   const auto most = static_cast<int>(
       std::clamp<int64_t>(std::min(kv_length / kLeastKeys, multiprocessors / tiles), 1, kMostParts));
-  const double bytes = static_cast<double>(kv_length) * tile.key_bytes * static_cast<double>(tiles);
+  const double bytes = static_cast<double>(kv_length) * tile.key_bytes;
   const double row_bytes = tile.rows * (tile.key_bytes / 512.0);  // one is a row of 128 columns
   const auto microseconds = [&](const Parts& parts) {
-    const auto blocks = static_cast<double>(parts.count * tiles), all = static_cast<double>(multiprocessors);
-    const double reading =
-        std::max(bytes / (blocks * alone), bytes / (all * kShare)) * (1 + kUnused * (1 - blocks / all));
-    if (parts.count == 1) return reading;
-    return reading + (parts.clustered ? 1.53 + 0.086 * row_bytes : 3.5 + 0.033 * parts.count * row_bytes);
+    const int64_t blocks = parts.count * tiles;
+    const auto all = static_cast<double>(multiprocessors);
+    constexpr double kUnused = 0.078;  // of the rate, by one block of a whole device
+    double time = reading_us(blocks, bytes / parts.count, parts.cluster == 16, alone, all) *
+                  (1 + kUnused * (1 - static_cast<double>(blocks) / all));
+    if (parts.cluster > 1) time += 1.34 + 0.104 * row_bytes + (parts.cluster > 8 ? 0.24 : 0.0);
+    if (parts.groups() > 1) time += 4.75 + 0.056 * parts.groups() * row_bytes;
+    return time;
   };
-  // Which clusters run all at once, evenly spread over groups of multiprocessors: by what was seen on two
-  // devices, not by a rule of CUDA's.
-  const auto is_good_cluster = [&](int count) {
-    if (!can_be_cluster(count, room)) return false;
-    if (count == 2) return true;
-    return count == 16 ? count * tiles * 2 <= multiprocessors
-                       : (count == 4 || count == 8) && count * tiles * 4 <= multiprocessors * 3;
+  // Which clusters run all at once: by what was seen on a few devices, not by a rule of CUDA's.
+  const auto is_good = [&](const Parts& parts) {
+    if (parts.cluster == 1 || (parts.cluster == 2 && room.clusters)) return true;
+    return can_be_cluster(parts.cluster, room) && parts.count * tiles * 4 <= multiprocessors * 3;
   };
   Parts best;
   double least = microseconds(best);
   for (int count = 2; count <= most; ++count)
-    for (const bool clustered : {true, false}) {
-      if (clustered && !is_good_cluster(count)) continue;
-      const Parts parts{count, clustered};
+    for (const int cluster : {1, 2, 4, 8, 16}) {
+      const Parts parts{count, cluster};
+      if (count % cluster != 0 || !is_good(parts)) continue;
       if (const double time = microseconds(parts); time < least) {
         least = time;
         best = parts;

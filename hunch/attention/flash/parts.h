@@ -1,9 +1,9 @@
 // Into how many parts the keys of a tile are split, a block each, so that few queries fill a device; and how
-// the parts come together within the one launch: through memory, where the last block of a tile to come adds
-// up, or in shared memory, as a cluster of blocks.
+// the parts come together within the one launch: blocks of a cluster in shared memory, and clusters, or
+// blocks that stand alone, through memory, where the last to come adds up.
 //
 // In:  how many tiles there are, their keys, and what the device has. Out: Parts. Pure functions: `hunch why`
-// asks them for devices that are not here. By measurement on one H200.
+// asks them for devices that are not here. By measurement on H200s.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,8 @@ inline constexpr int kMostClustered = 16;  // of them that can be a cluster of b
 
 struct Parts {
   int count = 1;
-  bool clustered = false;
+  int cluster = 1;  // blocks of one, of which there are count / cluster; 1: blocks stand alone
+  int groups() const { return count / cluster; }
   bool operator==(const Parts&) const = default;
 };
 

@@ -153,7 +153,7 @@ TEST(FlashKernel, FewRowsHaveAKernelOfTheirOwn) {
   EXPECT_TRUE(kernel.packed);
   EXPECT_TRUE(kernel.few);
   EXPECT_EQ(kernel.shape, Shape::few128);
-  EXPECT_EQ(kernel.parts, (Parts{4, true}));
+  EXPECT_EQ(kernel.parts, (Parts{4, 4}));
   EXPECT_EQ(kernel_name(kernel, sm80::ElementType::f16),
             "hunch::attention::sm80::flash_few_rows_kernel<f16>");
   EXPECT_EQ(kernel_name(kernel, sm80::ElementType::bf16),
@@ -217,11 +217,11 @@ TEST(FlashKernel, GivenPartsAreTaken) {
     EXPECT_EQ(kernel.parts, which);
     return base::join(because(kernel, p, device(90)), "\n");
   };
-  EXPECT_THAT(told({3, true}),
+  EXPECT_THAT(told({3, 3}),
               HasSubstr("the keys in 3 parts, for 132 multiprocessors; they are a cluster of blocks, "
                         "which put them together"));
-  EXPECT_THAT(told({4, false}), HasSubstr("the last block of a tile puts them together"));
-  EXPECT_EQ(choose_sm80_kernel(p, device(90), Parts{9, false}).shape, Shape::few128_many);  // 144 blocks
+  EXPECT_THAT(told({4, 1}), HasSubstr("the last block of a tile puts them together"));
+  EXPECT_EQ(choose_sm80_kernel(p, device(90), Parts{9, 1}).shape, Shape::few128_many);  // 144 blocks
 }
 
 TEST(FlashKernel, ClustersAreHoppersAlone) {

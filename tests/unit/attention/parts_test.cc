@@ -7,7 +7,7 @@ namespace hunch::attention::flash {
 
 // What a failure prints.
 void PrintTo(const Parts& parts, std::ostream* out) {
-  *out << parts.count << (parts.clustered ? " as a cluster" : " through memory");
+  *out << parts.count << " in clusters of " << parts.cluster;
 }
 
 namespace {
@@ -16,8 +16,8 @@ constexpr Room kHopper{132, true};
 constexpr Room kOlder{132, false};
 constexpr FewRows kFour128{4, 512}, kFour256{4, 1024};
 
-Parts cluster(int count) { return {count, true}; }
-Parts through_memory(int count) { return {count, false}; }
+Parts cluster(int count) { return {count, count}; }
+Parts through_memory(int count) { return {count, 1}; }
 
 TEST(Parts, PackedRowsFillTwoBlocksAMultiprocessor) {
   EXPECT_EQ(parts_of_packed_rows(128, 4096, kHopper), cluster(2));
@@ -45,7 +45,7 @@ TEST(Parts, FewRowsTakeTheLeastOfTheModel) {
   EXPECT_EQ(parts_of_few_rows(1, 256, kFour128, kHopper), through_memory(1));
   EXPECT_EQ(parts_of_few_rows(1, 4096, kFour128, kHopper), cluster(16));
   EXPECT_EQ(parts_of_few_rows(8, 8192, kFour128, kHopper), cluster(8));
-  EXPECT_EQ(parts_of_few_rows(16, 8192, kFour128, kHopper).clustered, true);
+  EXPECT_EQ(parts_of_few_rows(16, 8192, kFour128, kHopper), cluster(4));
   EXPECT_EQ(parts_of_few_rows(64, 1024, kFour128, kHopper), through_memory(1));
   EXPECT_EQ(parts_of_few_rows(64, 65536, kFour128, kHopper), cluster(2));
   EXPECT_EQ(parts_of_few_rows(67, 65536, kFour128, kHopper), through_memory(1));
@@ -63,15 +63,13 @@ TEST(Parts, FewRowsKeepTheirBounds) {
           ASSERT_GE(parts.count, 1);
           ASSERT_LE(parts.count, kMostParts);
           if (parts.count == 1) {
-            ASSERT_FALSE(parts.clustered);
+            ASSERT_EQ(parts.cluster, 1);
             continue;
           }
           ASSERT_LE(tiles * parts.count, room.multiprocessors);
           ASSERT_GE(keys / parts.count, 64);
-          if (parts.clustered) {
-            ASSERT_TRUE(room.clusters);
-            ASSERT_LE(parts.count, kMostClustered);
-          }
+          ASSERT_EQ(parts.groups() * parts.cluster, parts.count);
+          ASSERT_LE(parts.cluster, room.clusters ? kMostClustered : 1);
         }
 }
 
