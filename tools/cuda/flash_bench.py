@@ -29,7 +29,9 @@ DTYPE_NAMES = {torch.float16: "f16", torch.bfloat16: "bf16", torch.float32: "f32
 SHAPES = [(8, 16, 1024, 64), (4, 16, 4096, 64), (1, 16, 16384, 64), (4, 16, 4096, 128), (2, 16, 8192, 128),
           (1, 16, 16384, 128), (2, 8, 8192, 256)]
 ODD_SHAPES = [(8, 16, 1000, 64), (4, 16, 4097, 64), (4, 16, 1000, 128), (4, 16, 4097, 128), (4, 8, 1000, 256), (2, 8, 4097, 256)]
-DECODING = [(16, 16, 4096, 64), (32, 8, 4096, 128), (32, 8, 16384, 128), (32, 8, 65536, 128), (16, 2, 65536, 256)]
+DECODING = [(8, 16, 16, 4096, 64), (8, 32, 8, 4096, 128), (8, 32, 8, 16384, 128), (8, 32, 8, 65536, 128), (8, 16, 2, 65536, 256),
+            (8, 16, 16, 1024, 64), (1, 32, 8, 8192, 128), (1, 8, 1, 32768, 128), (1, 16, 1, 8192, 128), (8, 8, 1, 8192, 128),
+            (7, 28, 7, 4096, 128), (11, 32, 8, 4096, 128), (20, 32, 8, 4096, 128), (64, 32, 8, 2048, 128)]
 BACKENDS = [("efficient", SDPBackend.EFFICIENT_ATTENTION), ("flash", SDPBackend.FLASH_ATTENTION),
             ("cudnn", SDPBackend.CUDNN_ATTENTION)]
 
@@ -228,7 +230,7 @@ def time_shape(kernel, shape, causal, dtype):
     return {name: flop / ms / 1e9 for name, ms in take_turns(functions, *((5, 8) if dtype != torch.float32 else (3, 3))).items()}
 
 
-def time_decode(kernel, heads, kv_heads, keys, dim, dtype, batch=8, names=("efficient", "flash", "cudnn", "our flash", "our counted")):
+def time_decode(kernel, batch, heads, kv_heads, keys, dim, dtype, names=("efficient", "flash", "cudnn", "our flash", "our counted")):
     """One query against many keys. Parts, and name: GB/s of K and V read."""
     q = torch.randn(batch, heads, 1, dim, device="cuda", dtype=dtype)
     size = 2 * 2 * batch * kv_heads * keys * dim
@@ -263,7 +265,7 @@ def print_grid(kernel, dtype):
                 for keys in GRID_KEYS:
                     if batch * kv_heads * keys * dim > 2**28:
                         continue
-                    _, t = time_decode(kernel, group * kv_heads, kv_heads, keys, dim, dtype, batch, ("cudnn", "our flash"))
+                    _, t = time_decode(kernel, batch, group * kv_heads, kv_heads, keys, dim, dtype, ("cudnn", "our flash"))
                     line.append(t["our flash"] / t["cudnn"] if "cudnn" in t else math.nan)
                 ratios += [ratio for ratio in line if not math.isnan(ratio)]
                 print(f"{f'{batch}x{kv_heads}':>8}", *(f"{ratio:6.2f}" for ratio in line), flush=True)
@@ -335,12 +337,12 @@ def main():
     if not options.decode_only:
         print_shapes(kernel, SHAPES, types)
         print_shapes(kernel, ODD_SHAPES, half)
-    print("\none query, batch 8: heads, kv_heads, keys, head_dim, type: parts, GB/s of K and V, our flash over each")
+    print("\none query: batch, heads, kv_heads, keys, head_dim, type: parts, GB/s of K and V, our flash over each")
     for dtype in half:
-        for heads, kv_heads, keys, dim in DECODING:
-            parts, t = time_decode(kernel, heads, kv_heads, keys, dim, dtype)
+        for batch, heads, kv_heads, keys, dim in DECODING:
+            parts, t = time_decode(kernel, batch, heads, kv_heads, keys, dim, dtype)
             others = "  ".join(f"{name} {rate:5.0f} ({t['our flash'] / rate:5.2f}x)" for name, rate in t.items() if name != "our flash")
-            print(f"{heads:>4} {kv_heads:>4} {keys:>6} {dim:>4} {DTYPE_NAMES[dtype]:>5}: {parts:>3} parts {t['our flash']:6.0f}  {others}", flush=True)
+            print(f"{batch:>3} {heads:>4} {kv_heads:>4} {keys:>6} {dim:>4} {DTYPE_NAMES[dtype]:>5}: {parts:>3} parts {t['our flash']:6.0f}  {others}", flush=True)
     return 1 if wrong else 0
 
 

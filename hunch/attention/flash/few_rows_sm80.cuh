@@ -9,6 +9,7 @@
 #pragma once
 
 #include "hunch/attention/flash/packed_sm80.cuh"
+#include "hunch/attention/flash/parts_sm80.cuh"
 #include "hunch/attention/tiles/attention_params.h"
 #include "hunch/attention/tiles/loader_sm80.cuh"
 #include "hunch/attention/tiles/online_softmax_sm80.cuh"
@@ -48,18 +49,6 @@ struct FoundByWarps {
   }
   __device__ __forceinline__ float* lse(int warp, int local) const {
     return base + warp * kWarpFloats + Shape::kRows * kPitch + local;
-  }
-};
-
-// Where a block's part goes: to memory, for the last block of the tile.
-struct ToPart {
-  float* outs;  // of the tile's first row
-  float* lses;
-  int64_t columns;
-
-  __device__ __forceinline__ void lse(int local, float value) const { __stcg(lses + local, value); }
-  __device__ __forceinline__ void four(int local, int column, float4 values) const {
-    __stcg(reinterpret_cast<float4*>(outs + local * columns + column), values);
   }
 };
 

@@ -26,6 +26,7 @@
 #pragma once
 
 #include "hunch/attention/flash/packed_sm80.cuh"
+#include "hunch/attention/flash/parts_sm80.cuh"
 #include "hunch/attention/tiles/attention_params.h"
 #include "hunch/attention/tiles/loader_sm80.cuh"
 #include "hunch/attention/tiles/online_softmax_sm80.cuh"
