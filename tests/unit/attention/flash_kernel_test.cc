@@ -221,6 +221,9 @@ TEST(FlashKernel, GivenPartsAreTaken) {
               HasSubstr("the keys in 3 parts, for 132 multiprocessors; they are a cluster of blocks, "
                         "which put them together"));
   EXPECT_THAT(told({4, 1}), HasSubstr("the last block of a tile puts them together"));
+  EXPECT_THAT(told({12, 4}),
+              HasSubstr("they are 3 clusters of 4 blocks, which put theirs together, and the last "
+                        "cluster of a tile all of them"));
   EXPECT_EQ(choose_sm80_kernel(p, device(90), Parts{9, 1}).shape, Shape::few128_many);  // 144 blocks
 }
 

@@ -51,6 +51,8 @@ TEST(Parts, FewRowsTakeTheLeastOfTheModel) {
   EXPECT_EQ(parts_of_few_rows(67, 65536, kFour128, kHopper), through_memory(1));
   EXPECT_EQ(parts_of_few_rows(16, 65536, kFour256, kHopper), through_memory(8));
   EXPECT_EQ(parts_of_few_rows(64, 16384, kFour128, kHopper), cluster(2));
+  EXPECT_EQ(parts_of_few_rows(1, 32768, {8, 512}, kHopper), (Parts{56, 8}));  // clusters that meet in memory
+  EXPECT_EQ(parts_of_few_rows(1, 32768, {8, 512}, kOlder).cluster, 1);
   EXPECT_EQ(parts_of_few_rows(0, 4096, kFour128, kHopper), through_memory(1));
 }
 
