@@ -119,8 +119,9 @@ def main():
         # How many parts depends on multiprocessors, of which the architecture's usual product may have others.
         offline = {what: (there[what], here[what]) for what in here if what != "parts" and there[what] != here[what]}
         wrong += bool(differs or offline)
-        words = (f"{here['family']} {here['rows']}x{here['keys']}" + (" few" if here["few"] else "") + (" general" if here["general"] else "") +
-                 (" packed" if here["packed"] and not here["few"] else "") + (f" {here['parts']} parts" if here["parts"] > 1 else ""))
+        kinds = [kind for kind in ("few", "general", "packed") if here[kind] and not (kind == "packed" and here["few"])]
+        words = " ".join([here["family"], f"{here['rows']}x{here['keys']}", *kinds] +
+                         ([f"{here['parts']} parts"] if here["parts"] > 1 else []))
         state = "DIFFERS" if differs or offline else "ok"
         print(f"{state:<8}{label:<20} {words:<34} held: {', '.join(sorted(ran))}", flush=True)
         if differs:

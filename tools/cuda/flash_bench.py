@@ -230,11 +230,13 @@ def time_shape(kernel, shape, causal, dtype):
     return {name: flop / ms / 1e9 for name, ms in take_turns(functions, *((5, 8) if dtype != torch.float32 else (3, 3))).items()}
 
 
-def time_decode(kernel, batch, heads, kv_heads, keys, dim, dtype, names=("efficient", "flash", "cudnn", "our flash", "our counted")):
+def time_decode(kernel, batch, heads, kv_heads, keys, dim, dtype,
+                names=("efficient", "flash", "cudnn", "our flash", "our counted")):
     """One query against many keys. Parts, and name: GB/s of K and V read."""
     q = torch.randn(batch, heads, 1, dim, device="cuda", dtype=dtype)
     size = 2 * 2 * batch * kv_heads * keys * dim
-    sets = [[torch.randn(batch, kv_heads, keys, dim, device="cuda", dtype=dtype) for _ in "kv"] for _ in range(3 if size > 5e7 else 8)]
+    sets = [[torch.randn(batch, kv_heads, keys, dim, device="cuda", dtype=dtype) for _ in "kv"]
+            for _ in range(3 if size > 5e7 else 8)]
     out = torch.empty_like(q)
     calls = [kernel.params(q, k, v, out) for k, v in sets]
     functions = {}
@@ -265,12 +267,14 @@ def print_grid(kernel, dtype):
                 for keys in GRID_KEYS:
                     if batch * kv_heads * keys * dim > 2**28:
                         continue
-                    _, t = time_decode(kernel, batch, group * kv_heads, kv_heads, keys, dim, dtype, ("cudnn", "our flash"))
+                    _, t = time_decode(kernel, batch, group * kv_heads, kv_heads, keys, dim, dtype,
+                                       ("cudnn", "our flash"))
                     line.append(t["our flash"] / t["cudnn"] if "cudnn" in t else math.nan)
                 ratios += [ratio for ratio in line if not math.isnan(ratio)]
                 print(f"{f'{batch}x{kv_heads}':>8}", *(f"{ratio:6.2f}" for ratio in line), flush=True)
     ahead = sum(ratio >= 1 for ratio in ratios)
-    print(f"\n{len(ratios)} shapes: {ahead} at or ahead of cuDNN, least {min(ratios):.2f}, geometric mean {geometric_mean(ratios):.3f}")
+    print(f"\n{len(ratios)} shapes: {ahead} at or ahead of cuDNN, least {min(ratios):.2f}, "
+          f"geometric mean {geometric_mean(ratios):.3f}")
 
 
 def geometric_mean(values):

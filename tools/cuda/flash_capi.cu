@@ -1,7 +1,10 @@
 // The fused CUDA kernels as C functions, so that a Python script can call them on PyTorch's tensors.
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include "hunch/attention/efficient/efficient_sm80.h"
+#include "hunch/attention/flash/few_rows_sm80.h"
 #include "hunch/attention/flash/flash_kernel.h"
 #include "hunch/attention/flash/flash_sm80.h"
 #include "hunch/attention/flash/flash_sm90.h"
@@ -48,6 +51,7 @@ flash::DeviceFacts current_facts() {
       attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
   facts.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   facts.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
+  facts.largest_cluster = sm80::largest_few_rows_cluster();
   return facts;
 }
 
@@ -69,7 +73,7 @@ int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_ty
   // Other parts than these are for tests: clusters where there can be some, the largest to eight that divide.
   if (kernel.parts.count != params->splits) {
     flash::Parts parts{params->splits, 1};
-    for (int cluster = 2; cluster <= 8 && flash::has_clusters(facts); ++cluster)
+    for (int cluster = 2; cluster <= std::min(8, flash::largest_cluster(facts)); ++cluster)
       if (parts.count % cluster == 0) parts.cluster = cluster;
     if (!kernel.few && parts.groups() > 1) parts.cluster = 1;  // the other kernel has one cluster, or none
     kernel = flash::choose_sm80_kernel(*params, facts, parts);

@@ -1,6 +1,7 @@
 #include "hunch/attention/flash/device_facts.h"
 
 #if HUNCH_HAS_CUDA
+#include "hunch/attention/flash/few_rows_sm80.h"
 #include "hunch/tensor/cuda_device.h"
 #endif
 
@@ -13,8 +14,10 @@ DeviceFacts facts_of(tensor::Device& device) {
   facts.multiprocessors = info.multiprocessors;
   facts.shared_bytes = shared_bytes_of(facts.compute);
 #if HUNCH_HAS_CUDA
-  if (const tensor::CudaDevice* const gpu = device.as_cuda(); gpu != nullptr)
+  if (const tensor::CudaDevice* const gpu = device.as_cuda(); gpu != nullptr) {
     facts.shared_bytes = gpu->properties().shared_bytes_per_block_optin;
+    if (largest_cluster(facts) > 1) facts.largest_cluster = sm80::largest_few_rows_cluster();
+  }
 #endif
   return facts;
 }

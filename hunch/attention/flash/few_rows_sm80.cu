@@ -1,6 +1,10 @@
 // The instances of the sm_80 kernel for few rows, and the launch of the one that flash_kernel.h chose.
 #include "hunch/attention/flash/few_rows_sm80.h"
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+
 #include "hunch/attention/flash/few_rows_sm80.cuh"
 #include "hunch/attention/tiles/launch_sm80.cuh"
 
@@ -44,7 +48,36 @@ Launch launch_of(const AttentionParams& p, const flash::Kernel& kernel, std::str
   return make_of<T, Shape::few256>(p, kernel, name);
 }
 
+int ask_largest_cluster() {
+  constexpr flash::Tile kTile = flash::tile_of(flash::Shape::few256);  // the one with the most memory
+  static_assert(kTile.shared_bytes() >= flash::tile_of(flash::Shape::few128).shared_bytes() &&
+                kTile.shared_bytes() >= flash::tile_of(flash::Shape::few64).shared_bytes());
+  using Shape = FewRowsShape<__half, kTile.dim, kTile.keys / kTile.warps, kTile.warps, kTile.stages,
+                             kTile.blocks_per_sm, kTile.query_in_registers>;
+  const Launch launch =
+      make_launch<flash_few_rows_kernel<Shape, false>>("", 1, Shape::kThreads, Shape::kSharedBytes);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = dim3(static_cast<unsigned>(flash::kMostClustered));
+  config.blockDim = dim3(launch.threads);
+  config.dynamicSmemBytes = static_cast<std::size_t>(launch.dynamic_bytes);
+  int blocks = 0;
+  if (cudaOccupancyMaxPotentialClusterSize(&blocks,
+                                           reinterpret_cast<const void*>(flash_few_rows_kernel<Shape, false>),
+                                           &config) != cudaSuccess) {
+    cudaGetLastError();
+    return 1;
+  }
+  return blocks;
+}
+
 }  // namespace
+
+int largest_few_rows_cluster() {
+  static std::array<std::atomic<int>, 64> known{};  // by ordinal; 0: not asked yet
+  std::atomic<int>& of = known[static_cast<std::size_t>(current_device()) % known.size()];
+  if (of.load(std::memory_order_relaxed) == 0) of.store(std::max(1, ask_largest_cluster()));
+  return of.load();
+}
 
 Launch flash_few_rows(const AttentionParams& params, ElementType type, const flash::Kernel& kernel) {
   const std::string_view name = flash::kernel_name(kernel, type);

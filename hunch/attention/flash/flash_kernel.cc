@@ -115,14 +115,16 @@ int64_t packed_tiles(const AttentionParams& p, int rows) {
   return (rows_of_group(p) + rows - 1) / rows * p.batch * p.kv_heads;
 }
 
-bool has_clusters(const DeviceFacts& facts) { return facts.compute / 10 == 9 && facts.build.sm90a; }
+int largest_cluster(const DeviceFacts& facts) {
+  return facts.compute / 10 == 9 && facts.build.sm90a ? facts.largest_cluster : 1;
+}
 
 Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, std::optional<Parts> parts) {
   Kernel kernel;
   kernel.general = is_general(p);
   const int dim = std::max(p.head_dim, p.value_dim);
   const bool splits = p.causal == 0 && facts.multiprocessors > 0;
-  const Room room{facts.multiprocessors, has_clusters(facts)};
+  const Room room{facts.multiprocessors, largest_cluster(facts)};
   const Shape few = few_shape(dim, false);
   if (rows_of_group(p) <= kFewRows && facts.shared_bytes >= tile_of(few).shared_bytes()) {
     const int64_t tiles = packed_tiles(p, kFewRows);

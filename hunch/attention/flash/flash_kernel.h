@@ -126,6 +126,8 @@ struct DeviceFacts {
   int multiprocessors = 0;   // 0: not known, and keys are then not split
   int64_t shared_bytes = 0;  // that a block may opt in to
   bool tensor_maps = true;   // the driver can describe tensors to the copy engine
+  int largest_cluster =
+      kMostClustered;  // of blocks with all their shared memory, where the device has clusters
   Build build = this_build();
 };
 
@@ -165,8 +167,8 @@ Kernel choose_kernel(const sm80::AttentionParams& params, const DeviceFacts& fac
 // The sm_80 family's; with these parts, where they are given.
 Kernel choose_sm80_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
                           std::optional<Parts> parts = std::nullopt);
-// Whether this device and build have clusters of blocks.
-bool has_clusters(const DeviceFacts& facts);
+// Blocks that can be a cluster on this device with this build; 1: it has none.
+int largest_cluster(const DeviceFacts& facts);
 
 // As recordings have it: "hunch::attention::sm90::flash_forward_kernel<bf16>".
 std::string_view kernel_name(const Kernel& kernel, sm80::ElementType type);

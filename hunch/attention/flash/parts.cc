@@ -6,7 +6,7 @@ namespace hunch::attention::flash {
 namespace {
 
 bool can_be_cluster(int parts, const Room& room) {
-  return room.clusters && parts > 1 && parts <= kMostClustered;
+  return parts > 1 && parts <= room.largest_cluster && parts <= kMostClustered;
 }
 
 }  // namespace
@@ -75,8 +75,9 @@ Parts parts_of_few_rows(int64_t tiles, int64_t kv_length, const FewRows& tile, c
   };
   // Which clusters run all at once: by what was seen on a few devices, not by a rule of CUDA's.
   const auto is_good = [&](const Parts& parts) {
-    if (parts.cluster == 1 || (parts.cluster == 2 && room.clusters)) return true;
-    return can_be_cluster(parts.cluster, room) && parts.count * tiles * 4 <= multiprocessors * 3;
+    if (parts.cluster == 1) return true;
+    return can_be_cluster(parts.cluster, room) &&
+           (parts.cluster == 2 || parts.count * tiles * 4 <= multiprocessors * 3);
   };
   Parts best;
   double least = microseconds(best);

@@ -23,7 +23,7 @@ struct Parts {
 // What a device has for them.
 struct Room {
   int multiprocessors = 0;  // 0: not known, and keys are then not split
-  bool clusters = false;
+  int largest_cluster = 1;  // blocks that can be one
 };
 
 // For blocks with 64 packed rows, two to a multiprocessor.

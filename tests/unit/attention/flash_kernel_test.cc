@@ -21,7 +21,12 @@ using ::testing::Not;
 constexpr Build kFull = {true, true, 90};
 
 DeviceFacts device(int compute, int multiprocessors = 132, Build build = kFull) {
-  return {compute, multiprocessors, shared_bytes_of(compute), true, build};
+  DeviceFacts facts;
+  facts.compute = compute;
+  facts.multiprocessors = multiprocessors;
+  facts.shared_bytes = shared_bytes_of(compute);
+  facts.build = build;
+  return facts;
 }
 
 sm80::AttentionParams call(int heads, int kv_heads, int length, int kv_length, int dim, bool causal = true) {
@@ -228,9 +233,16 @@ TEST(FlashKernel, GivenPartsAreTaken) {
 }
 
 TEST(FlashKernel, ClustersAreHoppersAlone) {
-  EXPECT_TRUE(has_clusters(device(90)));
-  EXPECT_FALSE(has_clusters(device(90, 132, {true, false, 80})));
-  for (const int compute : {80, 86, 89, 120}) EXPECT_FALSE(has_clusters(device(compute))) << compute;
+  EXPECT_EQ(largest_cluster(device(90)), kMostClustered);
+  EXPECT_EQ(largest_cluster(device(90, 132, {true, false, 80})), 1);
+  for (const int compute : {80, 86, 89, 120}) EXPECT_EQ(largest_cluster(device(compute)), 1) << compute;
+  // What the device has room for.
+  const auto p = call(8, 1, 1, 32768, 128, false);
+  for (const int most : {1, 2, 8, 16}) {
+    DeviceFacts facts = device(90);
+    facts.largest_cluster = most;
+    EXPECT_LE(choose_kernel(p, facts).parts.cluster, most);
+  }
 }
 
 TEST(FlashKernel, PackedShapesHaveThePackedRows) {
