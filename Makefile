@@ -29,7 +29,7 @@ tidy:
 	cmake --build build/tidy -j $(JOBS)
 
 format:
-	git ls-files '*.cc' '*.h' | xargs clang-format -i
+	git ls-files '*.cc' '*.h' '*.cu' '*.cuh' | xargs clang-format -i
 
 bench: setup
 	cmake --preset release -B build/bench -DHUNCH_BENCH=ON -DHUNCH_TESTS=OFF

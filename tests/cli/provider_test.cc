@@ -76,7 +76,7 @@ TEST_F(Providers, BothInOneTable) {
 
 TEST_F(Providers, JsonAndGuesses) {
   if (!has_torch()) GTEST_SKIP() << "this build has no PyTorch plug-in";
-  const std::vector<std::string> words = {"run",       "--provider", "native,torch", "--problem",
+  const std::vector<std::string> words = {"run",        "--provider", "native,torch", "--problem",
                                           "1x2x256x16", "--variant",  "naive,flash"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), words.begin(), words.end());

@@ -170,9 +170,9 @@ base::Result<std::size_t> EventList::list_cut(std::size_t at, bool inside_event)
       fmt::format("the file ends {}, after {} whole {}: it was cut", where, events, noun),
       {},
       text_.size(),
-      events == 0 ? std::string("record it again")
-                  : fmt::format("record it again; or add --salvage to read the {} {} before the cut", events,
-                                noun)});
+      events == 0
+          ? std::string("record it again")
+          : fmt::format("record it again; or add --salvage to read the {} {} before the cut", events, noun)});
 }
 
 void EventList::release(std::size_t at) {
