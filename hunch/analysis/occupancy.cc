@@ -37,7 +37,6 @@ Architecture architecture_of(int major, int minor) {
     case 10:
       return {minor == 1 ? 24 : 32, 128, 1024, 4};
     case 11:
-      return {24, 128, 1024, 4};
     case 12:
       return {24, 128, 1024, 4};
     default:

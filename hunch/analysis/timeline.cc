@@ -64,6 +64,7 @@ class Nesting {
       Ns counted_end = end;
       while (!open_.empty()) {
         const Open top = open_.back();
+        // NOLINTNEXTLINE(bugprone-branch-clone): two reasons, one of them with words of its own.
         if (!starts_inside(id, top)) {
           close_last();
         } else if (end <= top.end + kNestingSlack) {

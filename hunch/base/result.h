@@ -56,9 +56,11 @@ inline tl::unexpected<Error> fail(Error error) { return tl::unexpected<Error>(st
 // HUNCH_ASSIGN(auto x, f()): x is f()'s value; f()'s error returns from the enclosing function.
 #define HUNCH_ASSIGN(declaration, expression) \
   HUNCH_ASSIGN_IMPL(HUNCH_CONCAT(hunch_result_, __LINE__), declaration, expression)
+// NOLINTBEGIN(bugprone-macro-parentheses): a declaration takes none.
 #define HUNCH_ASSIGN_IMPL(temporary, declaration, expression)                           \
   auto temporary = (expression);                                                        \
   if (!(temporary)) return ::tl::unexpected<::hunch::base::Error>((temporary).error()); \
   declaration = std::move(*(temporary))
+// NOLINTEND(bugprone-macro-parentheses)
 #define HUNCH_CONCAT(a, b) HUNCH_CONCAT_IMPL(a, b)
 #define HUNCH_CONCAT_IMPL(a, b) a##b

@@ -30,7 +30,8 @@ Result<SharedLibrary> SharedLibrary::open(const std::vector<std::string>& names,
   for (const std::string& name : names) {
     if (name.find('/') == std::string::npos) {
       for (const std::string& folder : folders) {
-        const std::string path = folder + "/" + name;
+        std::string path = folder;
+        path.append("/").append(name);
         if (::access(path.c_str(), R_OK) != 0) continue;
         if (void* const handle = attempt(path, true)) return SharedLibrary(handle, path);
       }

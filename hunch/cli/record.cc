@@ -197,7 +197,7 @@ Result<int> execute(const Arguments& arguments) {
   const Progress progress("making the trace");
   const auto processes = write_recordings(folder.path(), path);
   if (!processes) {
-    base::Error error = processes.error();
+    const base::Error& error = processes.error();
     cli::tell(error);
     const std::string kept = folder.keep();
     say(fmt::format("record: {}; what was recorded stays in {} (try: hunch record --from {} -o TRACE)",

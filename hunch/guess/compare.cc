@@ -16,7 +16,6 @@ namespace {
 using analysis::Analysis;
 using analysis::EventId;
 using analysis::Forward;
-using analysis::ForwardRun;
 using analysis::rules::Finding;
 using base::ErrorCode;
 using base::fail;

@@ -19,7 +19,6 @@
 namespace hunch::inject {
 namespace {
 
-using record::spool::RangeEvent;
 using record::spool::RangeWhat;
 
 constexpr std::size_t kMostEvents = std::size_t{1} << 20;  // of a thread, between two takes

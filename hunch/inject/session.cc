@@ -122,7 +122,7 @@ class Session {
     if (!library) return base::fail(library.error());
     Collector& collector = Collector::instance(*library, kBufferBytes);
     HUNCH_RETURN_IF_ERROR(collector.subscribe());
-    const base::Status enabled = collector.enable();
+    base::Status enabled = collector.enable();
     if (!enabled) {
       collector.unsubscribe();
       return enabled;

@@ -181,7 +181,7 @@ std::string tensile_dtype(const ParsedName& name) {
 std::string gemm_dtype(const ParsedName& name) {
   const std::string& full = name.full_lower;
   for (const std::string_view token : tokens_of(full)) {
-    const std::string dtype = dtype_of_token(token);
+    std::string dtype = dtype_of_token(token);
     if (!dtype.empty() && dtype != "f32") return dtype;
   }
   if (contains(full, "h16816") || contains(full, "h1688") || contains(full, "h884") ||
@@ -204,7 +204,7 @@ std::string gemm_dtype(const ParsedName& name) {
 std::string xmma_dtype(const ParsedName& name) {
   if (contains(name.base_lower, "tf32")) return "tf32";
   for (const std::string_view token : tokens_of(name.base_lower)) {
-    if (const auto dtype = dtype_of_token(token); !dtype.empty()) return dtype;
+    if (auto dtype = dtype_of_token(token); !dtype.empty()) return dtype;
     for (const std::string_view start : {"bf16", "f16", "e4m3", "e5m2", "f32", "f64", "i8", "u8"}) {
       if (token.starts_with(start) && token.size() > start.size() && token.size() < 10 &&
           !token.starts_with("f32x"))
@@ -298,7 +298,7 @@ std::string dtype_of(const ParsedName& name, Family family) {
   if (family ==
       Family::matmul_other) {  // partial sums are float; the 16-bit type beside them is the result's
     for (const std::string_view argument : split_arguments(name.arguments)) {
-      const auto dtype = first_type_in(argument, false);
+      auto dtype = first_type_in(argument, false);
       if (dtype == "bf16" || dtype == "f16") return dtype;
     }
   }

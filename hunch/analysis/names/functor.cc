@@ -105,7 +105,7 @@ std::string word_before_kernel(std::string_view text) {
       while (begin > 0 &&
              (std::isalnum(static_cast<unsigned char>(all[begin - 1])) != 0 || all[begin - 1] == '_'))
         --begin;
-      const std::string word = all.substr(begin, at - begin);
+      std::string word = all.substr(begin, at - begin);
       if (word.empty() || word == "elementwise" || word == "gpu" || word.starts_with("gpu_") ||
           contains(word, "elementwise"))
         continue;

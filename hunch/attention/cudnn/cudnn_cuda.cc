@@ -118,8 +118,7 @@ Tensor write_bias(const Call& call, const Bias& bias) {
   }
   const int64_t row = bias.strides[2];
   if (row == bias.sizes[3]) return ops::contiguous(mask);
-  const Tensor padded =
-      ops::full(device, mask.dtype(), {bias.sizes[0], bias.sizes[1], bias.sizes[2], row}, 0.0);
+  Tensor padded = ops::full(device, mask.dtype(), {bias.sizes[0], bias.sizes[1], bias.sizes[2], row}, 0.0);
   ops::copy_(padded.slice(3, 0, bias.sizes[3]), mask);
   return padded;
 }

@@ -70,8 +70,9 @@ std::vector<std::string> cuda_refusals(const Call& call, const CudaLimits& limit
                                   limits.max_head_dim));
   }
   add_row_refusals(call, reasons);
+  const int64_t row_tiles = (query.size(2) + kLeastTileRows - 1) / kLeastTileRows;
   const double tiles = static_cast<double>(query.size(0)) * static_cast<double>(query.size(1)) *
-                       static_cast<double>((query.size(2) + kLeastTileRows - 1) / kLeastTileRows);
+                       static_cast<double>(row_tiles);
   const int64_t largest = std::max({query.size(0), query.size(1), query.size(2), call.key.size(2)});
   if (largest > kMaxSize || tiles > static_cast<double>(sm80::kMaxBlocks))
     reasons.emplace_back("its grid has no room for so many rows");

@@ -50,7 +50,7 @@ base::Status Collector::subscribe() {
     return library_.checked(library_.cuptiActivityRegisterCallbacks(&buffer_requested, &buffer_completed),
                             "cuptiActivityRegisterCallbacks");
   };
-  const base::Status prepared = prepare();
+  base::Status prepared = prepare();
   if (!prepared) unsubscribe();
   return prepared;
 }
@@ -69,7 +69,7 @@ base::Status Collector::enable() {
   };
   calls_.forget_functions();
   collecting_ = true;
-  const base::Status enabled = all();
+  base::Status enabled = all();
   if (!enabled) disable();
   return enabled;
 }

@@ -24,6 +24,7 @@
 namespace hunch::record::cupti {
 
 struct Library {
+// NOLINTNEXTLINE(bugprone-macro-parentheses): a declaration takes none.
 #define HUNCH_CUPTI_MEMBER(name) decltype(&::name) name = nullptr;
   HUNCH_CUPTI_REQUIRED(HUNCH_CUPTI_MEMBER)
   HUNCH_CUPTI_OPTIONAL(HUNCH_CUPTI_MEMBER)

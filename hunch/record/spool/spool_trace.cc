@@ -28,7 +28,7 @@ class Maker {
   trace::Trace make() {
     on_our_clock();
     name_threads();
-    for (auto& [tid, ranges] : whole_ranges()) add(tid, std::move(ranges));
+    for (const auto& [tid, ranges] : whole_ranges()) add(tid, ranges);
     tell_what_is_missing();
     RecordingParts parts;
     for (auto& [tid, buffer] : buffers_) parts.buffers.push_back(std::move(buffer));
@@ -115,7 +115,7 @@ class Maker {
     return of_thread;
   }
 
-  void add(int64_t tid, std::vector<Range> ranges) {
+  void add(int64_t tid, const std::vector<Range>& ranges) {
     ThreadBuffer& buffer = buffer_of(tid);
     for (const Range& range : ranges) {
       const RangeEvent& from = spool_.ranges[range.event];
