@@ -122,12 +122,11 @@ struct Build {
 Build this_build();
 
 struct DeviceFacts {
-  int compute = 0;           // 90 for sm_90
-  int multiprocessors = 0;   // 0: not known, and keys are then not split
-  int64_t shared_bytes = 0;  // that a block may opt in to
-  bool tensor_maps = true;   // the driver can describe tensors to the copy engine
-  int largest_cluster =
-      kMostClustered;  // of blocks with all their shared memory, where the device has clusters
+  int compute = 0;                       // 90 for sm_90
+  int multiprocessors = 0;               // 0: not known, and keys are then not split
+  int64_t shared_bytes = 0;              // that a block may opt in to
+  bool tensor_maps = true;               // the driver can describe tensors to the copy engine
+  int largest_cluster = kMostClustered;  // of blocks, where the device has clusters at all
   Build build = this_build();
 };
 
