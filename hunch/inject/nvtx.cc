@@ -76,6 +76,7 @@ ThreadLog& log_of_thread() {
   };
   thread_local Own own;
   Log& log = *the_log().load(std::memory_order_acquire);
+  // NOLINTNEXTLINE(clang-analyzer-core.uninitialized.UndefReturn): no log has the serial 0
   if (own.serial == log.serial) return *own.log;
   auto made = std::make_unique<ThreadLog>();
   made->tid = gettid();
@@ -128,6 +129,7 @@ void end(uint64_t id) { log(log_of_thread(), RangeWhat::end, nullptr, {}, id); }
 std::string utf8(const wchar_t* wide) {
   std::string text;
   for (; wide != nullptr && *wide != 0; ++wide)
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a negative one is beyond the bound, as it should be
     if (const auto code = static_cast<uint32_t>(*wide); code < 0x110000) base::append_utf8(text, code);
   return text;
 }

@@ -60,7 +60,7 @@ struct Kind {
   int64_t transposed_a, leading_a, step_a, align_a;
   int64_t transposed_b, leading_b, step_b, align_b;
   int64_t step_out, align_out, choice;
-  auto operator<=>(const Kind&) const = default;
+  auto operator<=>(const Kind&) const = default;  // NOLINT(modernize-use-nullptr): there is none
 };
 
 // A product ready to run; kept for the process's life.

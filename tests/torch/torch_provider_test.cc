@@ -24,7 +24,6 @@ using attention::Call;
 using attention::MaskKind;
 using tensor::CpuDevice;
 using tensor::DType;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using trace::EventKind;

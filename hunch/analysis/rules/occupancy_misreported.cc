@@ -71,6 +71,7 @@ class OccupancyMisreported final : public Rule {
     const EventId longest = *std::max_element(
         finding.events.begin(), finding.events.end(),
         [&](EventId a, EventId b) { return analysis.trace->duration[a] < analysis.trace->duration[b]; });
+    // NOLINTNEXTLINE(clang-analyzer-core.NullDereference): it was judged wrong, so it has one
     const Occupancy& occupancy = *judge(analysis, occupancies, longest).occupancy;
     const auto& detail = *analysis.trace->device_detail(longest);
     const auto& device = *analysis.trace->device(detail.device);

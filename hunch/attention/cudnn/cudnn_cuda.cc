@@ -239,7 +239,7 @@ class Library {
   Graph supported_graph(const tensor::CudaDevice& device, const Call& call, const std::optional<Bias>& bias,
                         std::string& why) {
     try {
-      const Graph graph = describe(call, bias);
+      Graph graph = describe(call, bias);
       const cudnnHandle_t handle = handle_of(device);
       fe::error_t status = graph->validate();
       if (status.is_good()) status = graph->build_operation_graph(handle);

@@ -662,6 +662,7 @@ HUNCH_EXPORT hunch::attention::torch::Plugin* hunch_torch_open(const hunch::atte
   g_state.host = *host;
   if (std::exchange(opened, true)) return &plugin;
   c10::SetCPUAllocator(new PoisonAllocator(c10::GetCPUAllocator()), 255);
+  // NOLINTNEXTLINE(clang-analyzer-cplusplus.NewDeleteLeaks): PyTorch keeps the allocator for good
   c10::ThreadLocalDebugInfo::_push(c10::DebugInfoKind::PROFILER_STATE, std::make_shared<MemoryListener>());
   at::addThreadLocalCallback(
       at::RecordFunctionCallback(op_begins, op_ends).needsInputs(true).scopes({at::RecordScope::FUNCTION}));

@@ -10,7 +10,6 @@
 namespace hunch::formats {
 namespace {
 
-using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;

@@ -15,7 +15,6 @@ namespace hunch::lab {
 namespace {
 
 using trace::EventId;
-using trace::EventKind;
 using trace::Trace;
 
 Trace record(const std::string& variant) {

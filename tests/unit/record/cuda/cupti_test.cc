@@ -26,7 +26,6 @@ namespace kernels = testing_kernels;
 using base::ScopedProbe;
 using base::Span;
 using base::SpanKind;
-using testing::Contains;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using trace::EventId;
