@@ -11,11 +11,14 @@
 namespace hunch::attention::sm80 {
 namespace {
 
+template <class T, flash::Tile kTile>
+using ShapeOf = FewRowsShape<T, kTile.dim, kTile.keys / kTile.warps, kTile.warps, kTile.stages,
+                             kTile.blocks_per_sm, kTile.query_in_registers>;
+
 template <class T, flash::Shape kShape, bool kGeneral>
 Launch make(const AttentionParams& p, const flash::Kernel& kernel, std::string_view name) {
   constexpr flash::Tile kTile = flash::tile_of(kShape);
-  using Shape = FewRowsShape<T, kTile.dim, kTile.keys / kTile.warps, kTile.warps, kTile.stages,
-                             kTile.blocks_per_sm, kTile.query_in_registers>;
+  using Shape = ShapeOf<T, kTile>;
   static_assert(Shape::kSharedBytes == kTile.shared_bytes() && Shape::kRows == kTile.rows);
   Launch launch = make_launch<flash_few_rows_kernel<Shape, kGeneral>>(
       name, flash::packed_tiles(p, Shape::kRows) * p.splits, Shape::kThreads, Shape::kSharedBytes);
@@ -52,18 +55,17 @@ int ask_largest_cluster() {
   constexpr flash::Tile kTile = flash::tile_of(flash::Shape::few256);  // the one with the most memory
   static_assert(kTile.shared_bytes() >= flash::tile_of(flash::Shape::few128).shared_bytes() &&
                 kTile.shared_bytes() >= flash::tile_of(flash::Shape::few64).shared_bytes());
-  using Shape = FewRowsShape<__half, kTile.dim, kTile.keys / kTile.warps, kTile.warps, kTile.stages,
-                             kTile.blocks_per_sm, kTile.query_in_registers>;
-  const Launch launch =
-      make_launch<flash_few_rows_kernel<Shape, false>>("", 1, Shape::kThreads, Shape::kSharedBytes);
+  using Shape = ShapeOf<__half, kTile>;
+  constexpr auto kKernel = flash_few_rows_kernel<Shape, false>;
+  // Which also allows the kernel its memory and the larger clusters.
+  const Launch launch = describe_launch<kKernel>("", 1, Shape::kThreads, Shape::kSharedBytes);
   cudaLaunchConfig_t config = {};
   config.gridDim = dim3(static_cast<unsigned>(flash::kMostClustered));
   config.blockDim = dim3(launch.threads);
   config.dynamicSmemBytes = static_cast<std::size_t>(launch.dynamic_bytes);
   int blocks = 0;
-  if (cudaOccupancyMaxPotentialClusterSize(&blocks,
-                                           reinterpret_cast<const void*>(flash_few_rows_kernel<Shape, false>),
-                                           &config) != cudaSuccess) {
+  if (cudaOccupancyMaxPotentialClusterSize(&blocks, reinterpret_cast<const void*>(kKernel), &config) !=
+      cudaSuccess) {
     cudaGetLastError();
     return 1;
   }

@@ -9,6 +9,23 @@ bool can_be_cluster(int parts, const Room& room) {
   return parts > 1 && parts <= room.largest_cluster && parts <= kMostClustered;
 }
 
+// Microseconds that blocks of `bytes` each take to read them, up to what is the same of all. Multiprocessors
+// stand in pairs, which share a way to memory: so blocks to half the multiprocessors have a pair each, and
+// where some pairs have two and others one, the former lag behind and end alone. A cluster of sixteen fills
+// pairs.
+double reading_us(int64_t blocks, double bytes, bool clusters_of_sixteen, double alone, double all) {
+  constexpr double kPaired = 50.3e3;  // bytes a microsecond of a block beside another, all else idle
+  constexpr double kFairness = 0.8;   // of such a block, while memory is what limits, of a single one's rate
+  const double pairs = all / 2, rate = 35.0e3 * all;  // of memory
+  const auto count = static_cast<double>(blocks);
+  if (clusters_of_sixteen || count >= all) return bytes / std::min(kPaired, rate / count);
+  if (count <= pairs) return bytes / std::min(alone, rate / count);
+  const double twos = count - pairs, ones = pairs - twos;
+  const double one = std::min(alone, rate / (ones + 2 * kFairness * twos));
+  const double two = std::min(kFairness * one, kPaired);
+  return bytes / one + bytes * (1 - two / one) / std::min(kPaired, rate / (2 * twos));
+}
+
 }  // namespace
 
 // Two blocks can always be a cluster. Larger clusters leave holes, and do not all run at once unless they
@@ -30,27 +47,6 @@ Parts parts_of_packed_rows(int64_t tiles, int64_t kv_length, const Room& room) {
   return {filling, 1};
 }
 
-namespace {
-
-// Microseconds that blocks of `bytes` each take to read them, up to what is the same of all. Multiprocessors
-// stand in pairs, which share a way to memory: so blocks to half the multiprocessors have a pair each, and
-// where some pairs have two and others one, the former lag behind and end alone. A cluster of sixteen fills
-// pairs.
-double reading_us(int64_t blocks, double bytes, bool clusters_of_sixteen, double alone, double all) {
-  constexpr double kPaired = 50.3e3;  // bytes a microsecond of a block beside another, all else idle
-  constexpr double kFairness = 0.8;   // of such a block, while memory is what limits, of a single one's rate
-  const double pairs = all / 2, rate = 35.0e3 * all;  // of memory
-  const auto count = static_cast<double>(blocks);
-  if (clusters_of_sixteen || count >= all) return bytes / std::min(kPaired, rate / count);
-  if (count <= pairs) return bytes / std::min(alone, rate / count);
-  const double twos = count - pairs, ones = pairs - twos;
-  const double one = std::min(alone, rate / (ones + 2 * kFairness * twos));
-  const double two = std::min(kFairness * one, kPaired);
-  return bytes / one + bytes * (1 - two / one) / std::min(kPaired, rate / (2 * twos));
-}
-
-}  // namespace
-
 // The least of a model of reading and coming together. Of 606 shapes (1 to 132 tiles, 256 to 131072 keys, 1
 // to 16 rows, head_dim 64 to 256) what it chose of what was measured took 0.5 % longer than the best, at most
 // 13 %.
@@ -63,12 +59,14 @@ Parts parts_of_few_rows(int64_t tiles, int64_t kv_length, const FewRows& tile, c
       std::clamp<int64_t>(std::min(kv_length / kLeastKeys, multiprocessors / tiles), 1, kMostParts));
   const double bytes = static_cast<double>(kv_length) * tile.key_bytes;
   const double row_bytes = tile.rows * (tile.key_bytes / 512.0);  // one is a row of 128 columns
-  const auto microseconds = [&](const Parts& parts) {
-    const int64_t blocks = parts.count * tiles;
-    const auto all = static_cast<double>(multiprocessors);
+  const auto all = static_cast<double>(multiprocessors);
+  const auto reading = [&](int count, bool clusters_of_sixteen) {
     constexpr double kUnused = 0.078;  // of the rate, by one block of a whole device
-    double time = reading_us(blocks, bytes / parts.count, parts.cluster == 16, alone, all) *
-                  (1 + kUnused * (1 - static_cast<double>(blocks) / all));
+    const int64_t blocks = count * tiles;
+    return reading_us(blocks, bytes / count, clusters_of_sixteen, alone, all) *
+           (1 + kUnused * (1 - static_cast<double>(blocks) / all));
+  };
+  const auto together = [&](const Parts& parts, double time) {
     if (parts.cluster > 1) time += 1.34 + 0.104 * row_bytes + (parts.cluster > 8 ? 0.24 : 0.0);
     if (parts.groups() > 1) time += 4.75 + 0.056 * parts.groups() * row_bytes;
     return time;
@@ -80,16 +78,19 @@ Parts parts_of_few_rows(int64_t tiles, int64_t kv_length, const FewRows& tile, c
            (parts.cluster == 2 || parts.count * tiles * 4 <= multiprocessors * 3);
   };
   Parts best;
-  double least = microseconds(best);
-  for (int count = 2; count <= most; ++count)
+  double least = reading(1, false);
+  for (int count = 2; count <= most; ++count) {
+    const double spread = reading(count, false);  // what costs the most here, and the same of all but one
     for (const int cluster : {1, 2, 4, 8, 16}) {
       const Parts parts{count, cluster};
       if (count % cluster != 0 || !is_good(parts)) continue;
-      if (const double time = microseconds(parts); time < least) {
+      const double time = together(parts, cluster == 16 ? reading(count, true) : spread);
+      if (time < least) {
         least = time;
         best = parts;
       }
     }
+  }
   return best;
 }
 

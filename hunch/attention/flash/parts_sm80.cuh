@@ -138,6 +138,21 @@ struct ToPart {
   }
 };
 
+// out += weight_s value_s, in order, of parts `first` to first + kAtOnce, where there are so many.
+template <int kAtOnce>
+__device__ __forceinline__ void add_weighted(float4& out, const float* weights,
+                                             const float4 (&values)[kAtOnce], int first, int parts) {
+#pragma unroll
+  for (int s = 0; s < kAtOnce; ++s)
+    if (first + s < parts) {
+      const float weight = weights[first + s];
+      out.x += weight * values[s].x;
+      out.y += weight * values[s].y;
+      out.z += weight * values[s].z;
+      out.w += weight * values[s].w;
+    }
+}
+
 // out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for the first `count` rows of a tile.
 // lse(s, local) and value(s, local, column) say what part s found for row `local`, four columns at a time;
 // each has a way to go, so those of several parts are asked for at once, the first of them before the weights
@@ -183,15 +198,7 @@ __device__ __forceinline__ void add_up_parts(int count, int columns, float* weig
     const float* const row = weights + i / fours * parts;
     float4 out = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
     for (int first = 0; first < parts; first += kAtOnce) {
-#pragma unroll
-      for (int s = 0; s < kAtOnce; ++s)
-        if (first + s < parts) {
-          const float weight = row[first + s];
-          out.x += weight * values[s].x;
-          out.y += weight * values[s].y;
-          out.z += weight * values[s].z;
-          out.w += weight * values[s].w;
-        }
+      add_weighted(out, row, values, first, parts);
       const bool more = first + kAtOnce < parts;
       fetch(more ? i : i + step, more ? first + kAtOnce : 0);
     }
@@ -229,15 +236,7 @@ __device__ __forceinline__ void add_up_few_parts(int count, int columns, int par
 #pragma unroll
       for (int s = 0; s < kAtOnce; ++s)
         if (first + s < parts) values[s] = value(first + s, local, column);
-#pragma unroll
-      for (int s = 0; s < kAtOnce; ++s)
-        if (first + s < parts) {
-          const float weight = weights[first + s];
-          out.x += weight * values[s].x;
-          out.y += weight * values[s].y;
-          out.z += weight * values[s].z;
-          out.w += weight * values[s].w;
-        }
+      add_weighted(out, weights, values, first, parts);
     }
     const float inverse = sum != 0.0f ? 1.0f / sum : 0.0f;
     target.four(local, column,
