@@ -39,7 +39,14 @@ PROBLEMS = [
     ("decoding, f16, 256", "2x16x1x256", ["--kv-heads", "1", "--kv-length", "20000", "--mask", "none", "--dtype", "f16"]),
     ("decoding, a head each", "8x16x1x64", ["--kv-length", "1024", "--mask", "none"]),
     ("decoding, many, f16", "50x32x1x64", ["--kv-heads", "8", "--kv-length", "500", "--mask", "none", "--dtype", "f16"]),
+    ("decoding, two each", "20x32x1x128", ["--kv-heads", "8", "--kv-length", "300", "--mask", "none"]),
+    ("decoding, three each", "20x32x1x128", ["--kv-heads", "8", "--kv-length", "2048", "--mask", "none"]),
+    ("decoding, four each", "60x16x1x128", ["--kv-heads", "8", "--kv-length", "512", "--mask", "none"]),
+    ("decoding, 256, many", "40x32x1x256", ["--kv-heads", "8", "--kv-length", "256", "--mask", "none"]),
     ("17 rows of a key head", "2x17x1x64", ["--kv-heads", "1", "--kv-length", "4096", "--mask", "none"]),
+    ("64 rows of a key head", "1x16x4x128", ["--kv-heads", "1", "--kv-length", "9000", "--mask", "none"]),
+    ("65 rows of a key head", "2x65x1x64", ["--kv-heads", "1", "--kv-length", "4096", "--mask", "none"]),
+    ("three tiles, many keys", "8x16x33x128", ["--kv-length", "4096", "--mask", "none"]),
     ("few, causal", "2x32x8x64", ["--kv-heads", "4", "--kv-length", "64"]),
 ]
 
@@ -61,10 +68,11 @@ def told(hunch, problem, options, where):
     rows, keys = re.search(r"tiles of (\d+) queries x (\d+) keys", notes).groups()
     parts = re.search(r"the keys in (\d+) parts", notes)
     few = "kernel for few rows" in notes
+    each = re.search(r"(\d+) blocks to a multiprocessor", notes)
     heads = "query heads of a key head share its tiles" in notes or few
     return {"family": re.search(r"attention::(\w+)::", flash["kernel"]).group(1), "rows": int(rows), "keys": int(keys),
             "few": few, "general": "its general form" in notes, "packed": heads or parts is not None,
-            "parts": int(parts.group(1)) if parts else 1}
+            "parts": int(parts.group(1)) if parts else 1, "each": int(each.group(1)) if each else 1}
 
 
 def launched(hunch, problem, options, folder):
@@ -85,11 +93,10 @@ def launched(hunch, problem, options, folder):
     if older:
         seen |= {"rows": int(older.group(2)), "keys": int(older.group(3)),
                  "general": older.group(4) in ("true", "1"), "packed": older.group(5) in ("true", "1")}
-    few = re.search(r"FewRowsShape<[^,<>]+, *(?:\(int\))?(\d+), *(?:\(int\))?(\d+), *(?:\(int\))?(\d+)[^<>]*>, *"
-                    r"(?:\(bool\))?(\w+)", name)
+    few = re.search(r"FewRowsShape<[^,<>]+" + r", *(?:\(int\))?(\d+)" * 5 + r"[^<>]*>, *(?:\(bool\))?(\w+)", name)
     if few:
-        seen |= {"rows": 16, "keys": int(few.group(2)) * int(few.group(3)), "general": few.group(4) in ("true", "1"),
-                 "packed": True}
+        seen |= {"rows": 16, "keys": int(few.group(2)) * int(few.group(3)), "general": few.group(6) in ("true", "1"),
+                 "packed": True, "each": int(few.group(5))}
     if older or few:
         grid = kernels[0].get("grid")
         if seen["packed"] and grid:
@@ -121,7 +128,8 @@ def main():
         wrong += bool(differs or offline)
         kinds = [kind for kind in ("few", "general", "packed") if here[kind] and not (kind == "packed" and here["few"])]
         words = " ".join([here["family"], f"{here['rows']}x{here['keys']}", *kinds] +
-                         ([f"{here['parts']} parts"] if here["parts"] > 1 else []))
+                         ([f"{here['parts']} parts"] if here["parts"] > 1 else []) +
+                         ([f"{here['each']} blocks each"] if here["each"] > 1 else []))
         state = "DIFFERS" if differs or offline else "ok"
         print(f"{state:<8}{label:<20} {words:<34} held: {', '.join(sorted(ran))}", flush=True)
         if differs:

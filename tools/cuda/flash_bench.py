@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Judges and times the fused CUDA kernels beside PyTorch's backends, in one run on the GPU at hand.
 
-usage: flash_bench.py LIBRARY [--problems N] [--few-rows] [--reference cpu] [--seed N] [--no-times] [--decode-only]
+usage: flash_bench.py LIBRARY [--problems N] [--few-rows] [--small] [--reference cpu] [--seed N] [--no-times] [--decode-only]
                       [--decode-grid] [--types bf16,f16,f32]
 
 LIBRARY is libhunch_fused_sm80.so of a build with CUDA. Needs PyTorch. Correctness: over N random problems (types, layouts,
@@ -71,8 +71,20 @@ class Kernel:
         p.aligned = int(all(
             t.data_ptr() % 16 == 0 and all(s * t.element_size() % 16 == 0 for s in (t.shape[3], *t.stride()[:3]))
             for t in (q, k, v, out)))
-        p.splits = splits or self.library.hunch_flash_splits(C.byref(p))
+        p.splits = splits or self.chosen_parts(p)[0]
         return p
+
+    def chosen_parts(self, params):
+        """Count and cluster."""
+        parts = (C.c_int * 2)()
+        self.library.hunch_flash_parts(C.byref(params), parts)
+        return parts[0], parts[1]
+
+    def clusters(self):
+        """Of 2, 4, 8 and 16 blocks, that the device runs at once."""
+        at_once = (C.c_int * 4)()
+        self.library.hunch_flash_clusters(at_once)
+        return list(at_once)
 
     def run(self, backend, params, dtype):
         stream = C.c_void_p(torch.cuda.current_stream().cuda_stream)
@@ -108,8 +120,8 @@ def behind(shape, dtype, layout):
     return view
 
 
-def random_problem(rng, few_rows):
-    """few_rows: as decoding has them, one to sixteen that share their keys."""
+def random_problem(rng, few_rows, small):
+    """few_rows: as decoding has them, one to 64 that share their keys."""
     d = rng.choice([rng.randint(1, 256), 8 * rng.randint(1, 32), 64, 128, 256])
     problem = {"batch": rng.randint(1, 3), "kv_heads": rng.randint(1, 3), "group": rng.choice([1, 1, 2, 4]),
             "length": rng.choice([1, 2, rng.randint(1, 130), rng.randint(1, 400), rng.randint(64, 1500)]),
@@ -121,12 +133,18 @@ def random_problem(rng, few_rows):
             "scale": rng.choice([None, None, None, 0.0, -0.1, 0.5]), "splits": rng.choice([None, None, 1, 2, 5]),
             "window": rng.choice([0, 0, 1, rng.randint(1, 100), rng.randint(1, 600)]), "softcap": rng.choice([0.0] * 6 + [5.0, 30.0])}
     if few_rows or rng.random() < 0.25:
-        group = rng.choice([1, 2, 3, 4, 7, 8, 16])
-        problem |= {"group": group, "length": rng.randint(1, 16 // group), "kv_heads": rng.choice([1, 2, 8]),
+        group = rng.choice([1, 2, 3, 4, 7, 8, 16, 32])
+        problem |= {"group": group, "length": rng.randint(1, max(1, rng.choice([16, 64]) // group)), "kv_heads": rng.choice([1, 2, 8]),
                     "kv_length": rng.choice([rng.randint(1, 300), rng.randint(1, 3000), rng.randint(1, 9000)]),
-                    "batch": rng.choice([1, 2, 3, 20]), "backend": rng.choice(["flash", "flash", "flash_counted"]),
+                    "batch": rng.choice([1, 2, 3, 20, 60]), "backend": rng.choice(["flash", "flash", "flash_counted"]),
                     "mask": rng.choice(["none"] * 6 + ["causal", "bool", "f32", "own"]),
                     "splits": rng.choice([None, None, None, 1, 2, 3, 5, 8, 13, 16, 17, 33, 64])}
+        if problem["batch"] == 60:  # many tiles, so fewer keys
+            problem |= {"kv_heads": rng.choice([3, 8, 11]), "kv_length": rng.randint(1, 600)}
+    if small:
+        problem |= {"length": min(problem["length"], 100), "kv_length": min(problem["kv_length"], 400)}
+        if problem["batch"] * problem["kv_heads"] > 100:  # of these, what makes many blocks
+            problem |= {"kv_length": min(problem["kv_length"], 80), "group": 1, "length": min(problem["length"], 2)}
     return problem
 
 
@@ -259,7 +277,7 @@ def print_grid(kernel, dtype):
     """Decoding over batches and keys: our flash over cuDNN, which has a key head's queries in one tile as well."""
     ratios = []
     for dim in (64, 128, 256):
-        for group in (4, 16):
+        for group in (4, 16, 32):
             print(f"\n{DTYPE_NAMES[dtype]}, head_dim {dim}, {group} heads a key head: batch x key heads, keys: of cuDNN")
             print(f"{'':>8}", *(f"{keys:>6}" for keys in GRID_KEYS))
             for batch, kv_heads in GRID_TILES:
@@ -307,6 +325,7 @@ def main():
     parser.add_argument("library")
     parser.add_argument("--problems", type=int, default=2000)
     parser.add_argument("--few-rows", action="store_true", help="problems as decoding has them alone")
+    parser.add_argument("--small", action="store_true", help="problems of few keys, as racecheck is slow")
     parser.add_argument("--reference", choices=("cuda", "cpu"), default="cuda", help="where the truth is computed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--no-times", action="store_true")
@@ -322,7 +341,7 @@ def main():
     torch.manual_seed(options.seed)
     worst, wrong = 0.0, 0
     for _ in range(options.problems):
-        problem = random_problem(rng, options.few_rows)
+        problem = random_problem(rng, options.few_rows, options.small)
         ratio = judge(kernel, problem, options.reference)
         if not ratio <= 1:
             wrong += 1

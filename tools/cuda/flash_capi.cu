@@ -39,6 +39,12 @@ int lend_and_run(sm80::AttentionParams params, const sm80::Launch& launch, void*
   return launch.run(params, launch, stream);
 }
 
+int run_sm80(sm80::AttentionParams params, int element_type, const flash::Kernel& kernel, void* stream) {
+  params.splits = kernel.parts.count;
+  const auto launch = sm80::flash_forward(params, static_cast<sm80::ElementType>(element_type), kernel);
+  return lend_and_run(params, launch, stream);
+}
+
 flash::DeviceFacts current_facts() {
   const auto attribute = [](cudaDeviceAttr which) {
     int device = 0, value = 0;
@@ -51,7 +57,7 @@ flash::DeviceFacts current_facts() {
       attribute(cudaDevAttrComputeCapabilityMajor) * 10 + attribute(cudaDevAttrComputeCapabilityMinor);
   facts.multiprocessors = attribute(cudaDevAttrMultiProcessorCount);
   facts.shared_bytes = attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin);
-  facts.largest_cluster = sm80::largest_few_rows_cluster();
+  facts.clusters = sm80::few_rows_clusters();
   return facts;
 }
 
@@ -62,9 +68,15 @@ extern "C" {
 // sizeof(AttentionParams): the caller's layout must agree.
 int hunch_params_size() { return static_cast<int>(sizeof(sm80::AttentionParams)); }
 
-int hunch_flash_splits(const sm80::AttentionParams* params) {
-  return flash::choose_sm80_kernel(*params, current_facts()).parts.count;
+// What flash chooses: count and cluster of the parts.
+void hunch_flash_parts(const sm80::AttentionParams* params, int* parts) {
+  const flash::Parts chosen = flash::choose_sm80_kernel(*params, current_facts()).parts;
+  parts[0] = chosen.count;
+  parts[1] = chosen.cluster;
 }
+
+// Clusters of 2, 4, 8 and 16 blocks of the kernel for few rows that the device runs at once.
+void hunch_flash_clusters(int* at_once) { std::ranges::copy(sm80::few_rows_clusters().at_once, at_once); }
 
 // element_type: 0 f16, 1 bf16. Returns a cudaError_t. This one takes the sm_80 kernel on every GPU.
 int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
@@ -73,29 +85,33 @@ int hunch_flash_sm80_forward(const sm80::AttentionParams* params, int element_ty
   // Other parts than these are for tests: clusters where there can be some, the largest to eight that divide.
   if (kernel.parts.count != params->splits) {
     flash::Parts parts{params->splits, 1};
-    for (int cluster = 2; cluster <= std::min(8, flash::largest_cluster(facts)); ++cluster)
+    for (int cluster = 2; cluster <= std::min(8, flash::clusters_of(facts).largest()); ++cluster)
       if (parts.count % cluster == 0) parts.cluster = cluster;
     if (!kernel.few && parts.groups() > 1) parts.cluster = 1;  // the other kernel has one cluster, or none
     kernel = flash::choose_sm80_kernel(*params, facts, parts);
   }
-  return lend_and_run(
-      *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
+  return run_sm80(*params, element_type, kernel, stream);
 }
 
 // These parts in clusters of so many blocks, which must divide them.
 int hunch_flash_parts_forward(const sm80::AttentionParams* params, int element_type, int cluster,
                               void* stream) {
-  const auto kernel =
-      flash::choose_sm80_kernel(*params, current_facts(), flash::Parts{params->splits, cluster});
-  return lend_and_run(
-      *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
+  if (cluster < 1 || params->splits % cluster != 0) return cudaErrorInvalidValue;
+  const flash::Parts parts{params->splits, cluster};
+  return run_sm80(*params, element_type, flash::choose_sm80_kernel(*params, current_facts(), parts), stream);
 }
 
 // The same, where parts never are a cluster: the last block of a tile puts them together, as before sm_90.
 int hunch_flash_counted_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  const auto kernel = flash::choose_sm80_kernel(*params, current_facts(), flash::Parts{params->splits, 1});
-  return lend_and_run(
-      *params, sm80::flash_forward(*params, static_cast<sm80::ElementType>(element_type), kernel), stream);
+  return hunch_flash_parts_forward(params, element_type, 1, stream);
+}
+
+// The sm_80 kernel for few rows, with parts of its own, and the one for all others, whoever is chosen.
+int hunch_flash_few_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
+  return run_sm80(*params, element_type, flash::choose_few_rows_kernel(*params, current_facts()), stream);
+}
+int hunch_flash_rows_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
+  return run_sm80(*params, element_type, flash::choose_rows_kernel(*params, current_facts()), stream);
 }
 
 // As the dispatcher does: the Hopper kernel where it takes the call.

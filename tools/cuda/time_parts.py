@@ -5,7 +5,7 @@ usage: time_parts.py LIBRARY [--json FILE]
 
 LIBRARY is libhunch_fused_sm80.so of a build with CUDA. Needs PyTorch and flash_bench.py beside this. What parts.cc's
 model was fitted to, and what judges it: the last line says how much longer the choice takes than the best that was
-timed. Each result is held to PyTorch's first; exit 1 where one is wrong. Some 45 s on an H200.
+timed. Each result is held to PyTorch's first; exit 1 where one is wrong. Some 100 s on an H200.
 """
 import argparse
 import ctypes as C
@@ -18,8 +18,8 @@ import torch.nn.functional as F
 
 import flash_bench
 
-TILES = [(1, 1), (1, 2), (3, 1), (1, 4), (1, 6), (1, 8), (3, 4), (2, 8), (4, 8)]  # batch, key heads
-COUNTS = [1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64]
+TILES = [(1, 1), (1, 2), (3, 1), (1, 4), (1, 6), (1, 8), (3, 4), (2, 8), (4, 8), (6, 8), (8, 8)]  # batch, key heads
+FILLINGS = [1, 0.85, 0.7, 0.5, 0.33]  # of a device with blocks
 
 
 def shapes():
@@ -27,22 +27,22 @@ def shapes():
     for dim in (128, 64, 256):
         for batch, kv_heads in TILES:
             for group in (1, 4, 8, 16):
-                for keys in (1024, 4096, 8192, 32768, 131072):
-                    if batch * kv_heads * keys <= 2**20 and not (keys == 1024 and group in (1, 8)):
+                for keys in (512, 1024, 4096, 8192, 32768, 131072):
+                    if batch * kv_heads * keys <= 2**20 and not (dim != 128 and group == 8):
                         yield batch, kv_heads, group, keys, dim
 
 
 def parts_for(tiles, keys, multiprocessors):
     """(count, cluster) that are worth a try: a block has 64 keys or more, and a multiprocessor of its own."""
     for cluster in (1, 2, 4, 8, 16):
-        counts = [cluster * m for m in COUNTS if cluster * m <= 64 and cluster * m * tiles <= multiprocessors
-                  and keys >= 64 * cluster * m]
-        counts = [count for count in counts if count * tiles >= 24] or counts[-1:]
-        yield from ((count, cluster) for count in (counts[-4:] if cluster == 1 else counts[-5:]))
+        most = min(64, multiprocessors // tiles, keys // 64) // cluster
+        for groups in sorted({min(most, max(1, round(filling * multiprocessors / tiles / cluster))) for filling in FILLINGS}):
+            if 1 <= groups <= most:
+                yield groups * cluster, cluster
 
 
 def time_shape(kernel, batch, kv_heads, group, keys, dim, multiprocessors):
-    """(count, cluster), "flash" or "cudnn": microseconds; and how many are wrong."""
+    """(count, cluster) or "cudnn": microseconds; what flash chooses, which is among them; and how many are wrong."""
     q = torch.randn(batch, kv_heads * group, 1, dim, device="cuda", dtype=torch.bfloat16)
     large = batch * kv_heads * keys * dim * 4 > 2e7
     sets = [[torch.randn(batch, kv_heads, keys, dim, device="cuda", dtype=torch.bfloat16) for _ in "kv"]
@@ -50,7 +50,7 @@ def time_shape(kernel, batch, kv_heads, group, keys, dim, multiprocessors):
     out = torch.empty_like(q)
     truth = F.scaled_dot_product_attention(q.float()[:1], sets[0][0].float()[:1], sets[0][1].float()[:1], enable_gqa=True)
     calls = [kernel.params(q, k, v, out) for k, v in sets]
-    functions = {"flash": lambda i: kernel.run("flash", calls[i % len(sets)], torch.bfloat16)}
+    functions, chosen = {}, kernel.chosen_parts(calls[0])
     cudnn = flash_bench.pytorch_step(flash_bench.BACKENDS[2][1], [(q, *each) for each in sets], enable_gqa=group > 1)
     if flash_bench.takes(cudnn):
         functions["cudnn"] = cudnn
@@ -61,7 +61,7 @@ def time_shape(kernel, batch, kv_heads, group, keys, dim, multiprocessors):
         return kernel.library.hunch_flash_parts_forward(C.byref(params), flash_bench.ELEMENT_TYPES[torch.bfloat16],
                                                         cluster, stream)
 
-    for count, cluster in parts_for(batch * kv_heads, keys, multiprocessors):
+    for count, cluster in {chosen, *parts_for(batch * kv_heads, keys, multiprocessors)}:
         given = [kernel.params(q, k, v, out, splits=count) for k, v in sets]
         out.fill_(math.nan)
         if run(given[0], cluster) != 0:  # no room for such a cluster
@@ -72,7 +72,7 @@ def time_shape(kernel, batch, kv_heads, group, keys, dim, multiprocessors):
             wrong += 1
             continue
         functions[count, cluster] = lambda i, given=given, cluster=cluster: run(given[i % len(sets)], cluster)
-    return {name: 1e3 * ms for name, ms in flash_bench.take_turns(functions, 3, 6).items()}, wrong
+    return {name: 1e3 * ms for name, ms in flash_bench.take_turns(functions, 3, 6).items()}, chosen, wrong
 
 
 def main():
@@ -82,19 +82,20 @@ def main():
     options = parser.parse_args()
     kernel = flash_bench.Kernel(options.library)
     multiprocessors = torch.cuda.get_device_properties(0).multi_processor_count
-    print(f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}")
+    print(f"PyTorch {torch.__version__}, cuDNN {torch.backends.cudnn.version()}, {torch.cuda.get_device_name()}, "
+          f"clusters of 2, 4, 8 and 16 blocks at once: {kernel.clusters()}")
     longer, wrong = [], 0
     file = open(options.json, "w", encoding="utf-8") if options.json else None
     for shape in shapes():
-        times, bad = time_shape(kernel, *shape, multiprocessors)
+        times, chosen, bad = time_shape(kernel, *shape, multiprocessors)
         wrong += bad
         tried = {parts: us for parts, us in times.items() if isinstance(parts, tuple)}
         best = min(tried, key=tried.get)
-        longer.append(times["flash"] / tried[best])
-        print(f"{shape}: flash {times['flash']:.1f} us, best {best[0]} in clusters of {best[1]} {tried[best]:.1f}, "
+        longer.append(tried.get(chosen, math.nan) / tried[best])
+        print(f"{shape}: {chosen[0]} in clusters of {chosen[1]} {tried.get(chosen, math.nan):.1f} us, best {best[0]} in clusters of {best[1]} {tried[best]:.1f}, "
               f"cudnn {times.get('cudnn', math.nan):.1f}", flush=True)
         if file:
-            file.write(json.dumps({"shape": shape, "us": [[str(name), us] for name, us in times.items()]}) + "\n")
+            file.write(json.dumps({"shape": shape, "clusters": kernel.clusters(), "chosen": str(chosen), "us": [[str(name), us] for name, us in times.items()]}) + "\n")
     print(f"{len(longer)} shapes, {wrong} wrong: flash takes {flash_bench.geometric_mean(longer):.3f} of the best of them, "
           f"at most {max(longer):.2f}")
     return 1 if wrong else 0

@@ -16,7 +16,7 @@ DeviceFacts facts_of(tensor::Device& device) {
 #if HUNCH_HAS_CUDA
   if (const tensor::CudaDevice* const gpu = device.as_cuda(); gpu != nullptr) {
     facts.shared_bytes = gpu->properties().shared_bytes_per_block_optin;
-    if (largest_cluster(facts) > 1) facts.largest_cluster = sm80::largest_few_rows_cluster();
+    if (clusters_of(facts).largest() > 1) facts.clusters = sm80::few_rows_clusters();
   }
 #endif
   return facts;

@@ -1,11 +1,12 @@
-// Flash for few rows, as decoding has them: at most 16 rows share their keys, and the time is that of reading
-// K and V once.
+// Flash for few rows, as decoding has them: the time is that of reading K and V once, and of what comes
+// before and after.
 //
 // In and out as in flash_sm80.cuh. A block has one tile of 16 packed rows and one part of its keys; each warp
 // takes keys of its own, streams them through a ring of its own in shared memory, and meets the others only
 // at the end. So all stages of a ring are under way at any time, nothing waits at a barrier of the block, and
-// what is computed for a tile of keys is spread over all warps. Holds: f32 accumulation; nothing past the
-// ends of q, k, v is read; the same bits from run to run. Needs sm_80, and the shared memory.
+// what is computed for a tile of keys is spread over all warps. Rows beyond sixteen that share their keys are
+// further tiles, which find the keys in the L2 cache. Holds: f32 accumulation; nothing past the ends of q, k,
+// v is read; the same bits from run to run. Needs sm_80, and the shared memory.
 //
 // The ladder, one query, bf16, as a ratio to cuDNN 9.19 in the same run on one H200, for batch 8 with 16
 // heads x 4096 keys x 64; 32 heads in groups of 4 x 4096, 16384 and 65536 keys x 128; 16 in groups of 8 x
@@ -14,13 +15,24 @@
 //   keys and a ring of its own a warp; all warps' rows from the cluster 1.12 1.11 1.04 1.01 1.29 1.08 0.70
 //   a block's warps first, then its cluster; to sixteen blocks of one   1.10 1.11  -    -    -    -   0.74
 //   each thread makes its weights; outputs eight bytes at a time        1.13 1.13 1.04 1.01 1.28 1.11 0.89
-// Warps x keys x stages that were tried (the first column, the third): 4 x 16 x 6 1.02, 4 x 32 x 3 1.11, 8 x
-// 32 x 3 1.12, 8 x 32 x 2 1.13 | 2 x 16 x 6 0.98, 4 x 16 x 3 1.03, 4 x 32 x 3 1.04, 8 x 16 x 3 1.03, 8 x 16 x
-// 2 1.04. More than 128 KiB under way a multiprocessor slow 96 blocks by a tenth. More tiles than
-// multiprocessors: blocks that share out all tiles' keys evenly and keep their rings running, 132 of 8 warps:
-// with 160 tiles of 128 columns 0.97 to 1.02 from 2048 keys on (a tile a block: 0.90 to 0.95), but 0.82 and
-// 0.86 at 256 and 512 (1.06, 0.98), since what is in two blocks meets through memory; two such blocks a
-// multiprocessor: 0.77 to 0.98. Left out.
+//   the end in fewer instructions (parts_sm80.cuh); clusters by room    1.15 1.13 1.05 1.02 1.30 1.24 0.96
+// Of the last, over the form before, 1 to 8 tiles: no division by a query's length of one 1.00 to 1.04; rows
+// 8 to 15 left out where there are none 1.00 to 1.01. The first keys before the query: 1.01 to 1.02 where
+// other blocks share the multiprocessor, 0.97 where none does. Warps x keys x stages of a block that stands
+// alone (the first column, the third): 4 x 16 x 6 1.02, 4 x 32 x 3 1.11, 8 x 32 x 3 1.12, 8 x 32 x 2 1.13 | 2
+// x 16 x 6 0.98, 4 x 16 x 3 1.03, 4 x 32 x 3 1.04, 8 x 16 x 3 1.03, 8 x 16 x 2 1.04. More than 128 KiB under
+// way a multiprocessor slow 96 blocks by a tenth.
+//
+// More tiles than multiprocessors, over two blocks on each (few_shape.cc chooses), 256 to 4096 keys: three,
+// whose rings are smaller, 160 tiles 0.99 to 1.15, 320 tiles 1.08 to 1.32, 400 tiles 0.92 to 1.08; four, 400
+// to 1024 tiles 0.99 to 1.15; six, 320 tiles 1.05 to 1.26, else 0.80 to 1.2. A wave that is not full is what
+// costs, as its blocks go to whichever multiprocessors are free. So were tried and left out: the keys of the
+// tiles beyond a full wave in parts, with two blocks on each 1.02 to 1.14, with three and four nothing that
+// lasts; and 132 blocks of eight warps that share out all keys and keep their rings running, 160 tiles of 128
+// columns 0.97 to 1.02 of cuDNN from 2048 keys on (now 1.02 to 1.05), 0.82 to 0.86 below 1024.
+//
+// 17 to 64 rows as tiles of 16, over tiles of 64 rows (flash_sm80.cuh): one to eight key heads 1.4 to 9; from
+// 32 key heads on, two tiles 0.81 to 1.9, three and four 0.96 to 1.8 to 70 MB of keys, 0.64 to 1.12 beyond.
 #pragma once
 
 #include "hunch/attention/flash/packed_sm80.cuh"
@@ -50,11 +62,12 @@ struct FewRowsShape {
   static_assert(kDim % 64 == 0 && kKeys % 16 == 0 && kRows == 16);
 };
 
-// What the warps of a block found, rows x columns and a log-sum-exp each, in the memory of the rings.
+// What the warps of a block found, rows x columns that are not normalised and their masses, in the memory of
+// the rings.
 template <class Shape>
 struct FoundByWarps {
   static constexpr int kPitch = Shape::kDim + 8;  // floats: rows start 8 banks apart
-  static constexpr int kWarpFloats = Shape::kRows * (kPitch + 1);
+  static constexpr int kWarpFloats = Shape::kRows * (kPitch + 2);
   static constexpr int kFloats = Shape::kWarps * kWarpFloats;
 
   float* base;
@@ -62,8 +75,8 @@ struct FoundByWarps {
   __device__ __forceinline__ float* out(int warp, int local) const {
     return base + warp * kWarpFloats + local * kPitch;
   }
-  __device__ __forceinline__ float* lse(int warp, int local) const {
-    return base + warp * kWarpFloats + Shape::kRows * kPitch + local;
+  __device__ __forceinline__ Mass* mass(int warp, int local) const {
+    return reinterpret_cast<Mass*>(base + warp * kWarpFloats + Shape::kRows * kPitch) + local;
   }
 };
 
@@ -85,14 +98,18 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
   FlashRows<true> rows;
   rows.length = p.length;
   rows.end = p.length * group;
-  const int tiles = (rows.end + kRows - 1) / kRows;
+  rows.first = 0;
   const int split = static_cast<int>(blockIdx.x % static_cast<unsigned>(p.splits));
-  const int block = static_cast<int>(blockIdx.x / static_cast<unsigned>(p.splits));
-  const int bh = block / tiles;
-  rows.batch = bh / p.kv_heads;
-  rows.kv_head = bh % p.kv_heads;
+  const int tile = static_cast<int>(blockIdx.x / static_cast<unsigned>(p.splits));
+  int of_group = tile;
+  if (rows.end > kRows) {
+    const int tiles = (rows.end + kRows - 1) / kRows;
+    of_group = tile / tiles;
+    rows.first = tile % tiles * kRows;
+  }
+  rows.batch = of_group / p.kv_heads;
+  rows.kv_head = of_group % p.kv_heads;
   rows.head = rows.kv_head * group;
-  rows.first = block % tiles * kRows;
 
   const T* const q = static_cast<const T*>(p.q) + rows.batch * p.q_batch + rows.head * p.q_head;
   const T* const k = static_cast<const T*>(p.k) + rows.batch * p.k_batch + rows.kv_head * p.k_head;
@@ -117,14 +134,22 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     loader_v.load(shared_k + at + Shape::kTileBytes, ring + at + Shape::kTileBytes, piece * kKeys);
   };
 
-  load_packed_rows<T, kDim, kRows, Shape::kThreads>(shared_q, shared, q, p, rows);
-  copy_async_commit();
+  // Where other blocks hide it, the query comes with the first keys; else before them.
+  constexpr bool kQueryFirst = Shape::kBlocksPerSm == 1;
+  const auto load_query = [&] {
+    load_packed_rows<T, kDim, kRows, Shape::kThreads>(shared_q, shared, q, p, rows);
+  };
+  if constexpr (kQueryFirst) {
+    load_query();
+    copy_async_commit();
+  }
 #pragma unroll
   for (int stage = 0; stage < kStages; ++stage) {
     if (first + stage * kWarps < end) load(first + stage * kWarps, stage * 2 * Shape::kTileBytes);
+    if (!kQueryFirst && stage == 0) load_query();
     copy_async_commit();
   }
-  copy_async_wait<kStages>();
+  copy_async_wait<kQueryFirst ? kStages : kStages - 1>();
   __syncthreads();
   const uint32_t lane_q = shared_q + lane_rows_a<kDim>(0, lane);
   uint32_t q_registers[Shape::kQueryInRegisters ? kSteps : 1][4];
@@ -184,6 +209,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
   }
 
   // Each warp's rows into shared memory, and from there together.
+  const int count = min(kRows, rows.end - rows.first);
   const FoundByWarps<Shape> found{reinterpret_cast<float*>(shared)};
   using Together = PartsInCluster<kDim, kRows>;
   static_assert(FoundByWarps<Shape>::kFloats * 4 + Together::kBytes <= Shape::kSharedBytes);
@@ -191,20 +217,19 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
   __syncthreads();
 #pragma unroll
   for (int h = 0; h < 2; ++h) {
-    const float inverse = state.finish(0, h);
-    const float lse = state.log_sum_exp(0, h, exponent);
+    if (h * 8 >= count) break;
     const int local = lane / 4 + h * 8;
-    if (lane % 4 == 0) *found.lse(warp, local) = lse;
+    const float sum = state.total(0, h);
+    if (lane % 4 == 0) *found.mass(warp, local) = {exponent.natural(state.maximum[0][h]), sum};
 #pragma unroll
     for (int d = 0; d < kDim / 8; ++d)
       *reinterpret_cast<float2*>(found.out(warp, local) + d * 8 + lane % 4 * 2) =
-          make_float2(out[0][d][2 * h] * inverse, out[0][d][2 * h + 1] * inverse);
+          make_float2(out[0][d][2 * h], out[0][d][2 * h + 1]);
   }
-  const int count = min(kRows, rows.end - rows.first);
   __syncthreads();
   const auto add_up_warps = [&](const auto& target) {
-    add_up_few_parts<kWarps, kWarps>(
-        count, p.value_dim, kWarps, 0, 1, [&](int s, int local) { return *found.lse(s, local); },
+    add_up_few_parts<kDim, kWarps, kWarps>(
+        count, p.value_dim, kWarps, 0, 1, [&](int s, int local) { return *found.mass(s, local); },
         [&](int s, int local, int column) {
           return *reinterpret_cast<const float4*>(found.out(s, local) + column);
         },
@@ -212,13 +237,7 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
   };
   const ToOutput<T, FlashRows<true>> output{p, rows};
   if (p.splits == 1) return add_up_warps(output);
-  const int64_t all_rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
-  const auto to_part = [&](int part) {
-    const int64_t row =
-        (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first + part * all_rows;
-    return ToPart{p.partial_out + row * partial_columns(p), partial_lse(p, all_rows) + row,
-                  partial_columns(p)};
-  };
+  const PartsInMemory in_memory(p, static_cast<int64_t>(of_group) * rows.end + rows.first);
   // Blocks of a cluster come together in shared memory, and clusters, or blocks that have none, through
   // memory.
   const Together together(shared + FoundByWarps<Shape>::kFloats * 4);
@@ -226,13 +245,14 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
   if (cluster > 1) {
     add_up_warps(together);
     if (parts == 1) return together.template combine<kWarps>(count, p.value_dim, output);
-    together.template combine<kWarps>(count, p.value_dim, to_part(split / cluster));
+    together.template combine<kWarps>(count, p.value_dim, in_memory.target(split / cluster));
     if (split % cluster != 0) return;
   } else {
-    add_up_warps(to_part(split));
+    add_up_warps(in_memory.target(split));
   }
-  if (!is_last_part(p.counters + block, parts, reinterpret_cast<int*>(shared))) return;
-  combine_parts<T, kRows, kWarps>(p, rows, parts, reinterpret_cast<float*>(shared) + 4);
+  if (!is_last_part(p.counters + tile, parts, reinterpret_cast<int*>(shared))) return;
+  combine_parts<kDim, kWarps>(count, p.value_dim, parts, in_memory, reinterpret_cast<float*>(shared) + 4,
+                              output);
 }
 
 }  // namespace hunch::attention::sm80

@@ -10,8 +10,7 @@ namespace hunch::attention::sm80 {
 // For a kernel with `few`.
 Launch flash_few_rows(const AttentionParams& params, ElementType type, const flash::Kernel& kernel);
 
-// Blocks of the largest cluster that the current device runs of it: what a group of multiprocessors has room
-// for, which products differ in, and slices of one. 1: none. Asked of the driver once a device.
-int largest_few_rows_cluster();
+// Clusters of it that the current device runs at once. Asked of the driver once a device.
+flash::Clusters few_rows_clusters();
 
 }  // namespace hunch::attention::sm80

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "hunch/attention/flash/few_shape.h"
 #include "hunch/base/strings.h"
 
 namespace hunch::attention::flash {
@@ -17,6 +18,10 @@ constexpr int kLeastHopperQueries = 64;
 constexpr int64_t kMostHopperRows = int64_t{1} << 36;
 constexpr int kManyKeys = 4096;     // sm90, head_dim to 128: beyond, longer tiles of keys
 constexpr int kShortCausal = 1024;  // sm80, head_dim to 64: to here, small tiles
+// Where rows of more than one tile count as few.
+constexpr int kMostFewRows = 64;
+constexpr int kLeastSharedKeys = 256;
+constexpr int64_t kMostSharedBytes = 70'000'000;  // of K and V, from three tiles on
 
 // Rows that share their keys.
 int64_t rows_of_group(const AttentionParams& p) { return int64_t{p.heads / p.kv_heads} * p.length; }
@@ -30,10 +35,23 @@ bool is_general(const AttentionParams& p) {
   return p.mask != nullptr || !(p.scale > 0.0f) || p.window > 0 || p.softcap > 0.0f;
 }
 
-Shape few_shape(int dim, bool many) {
-  if (dim <= 64) return many ? Shape::few64_many : Shape::few64;
-  if (dim <= 128) return many ? Shape::few128_many : Shape::few128;
-  return many ? Shape::few256_many : Shape::few256;
+int widest(const AttentionParams& p) { return std::max(p.head_dim, p.value_dim); }
+
+bool may_split(const AttentionParams& p, const DeviceFacts& facts) {
+  return p.causal == 0 && facts.multiprocessors > 0;
+}
+
+Room room_of(const DeviceFacts& facts) { return {facts.multiprocessors, clusters_of(facts)}; }
+
+// Beyond one tile's rows, the tiles of a group read the same keys, all but the first from the L2 cache:
+// sooner done than in one tile of more rows, until what is read takes longer than what else there is.
+bool are_few_rows(const AttentionParams& p, const DeviceFacts& facts) {
+  const int64_t rows = rows_of_group(p);
+  if (facts.shared_bytes < tile_of(few_shape_alone(widest(p))).shared_bytes()) return false;
+  if (rows <= kFewRows) return true;
+  if (rows > kMostFewRows || p.causal != 0 || p.kv_length < kLeastSharedKeys) return false;
+  const int64_t bytes = int64_t{p.batch} * p.kv_heads * p.kv_length * 2 * (p.head_dim + p.value_dim);
+  return rows <= 2 * kFewRows || bytes <= kMostSharedBytes;
 }
 
 unsigned obstacles_of(const AttentionParams& p, const DeviceFacts& facts) {
@@ -115,28 +133,34 @@ int64_t packed_tiles(const AttentionParams& p, int rows) {
   return (rows_of_group(p) + rows - 1) / rows * p.batch * p.kv_heads;
 }
 
-int largest_cluster(const DeviceFacts& facts) {
-  return facts.compute / 10 == 9 && facts.build.sm90a ? facts.largest_cluster : 1;
+Clusters clusters_of(const DeviceFacts& facts) {
+  return facts.compute / 10 == 9 && facts.build.sm90a ? facts.clusters : Clusters{};
 }
 
-Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, std::optional<Parts> parts) {
+Kernel choose_few_rows_kernel(const AttentionParams& p, const DeviceFacts& facts,
+                              std::optional<Parts> parts) {
   Kernel kernel;
   kernel.general = is_general(p);
-  const int dim = std::max(p.head_dim, p.value_dim);
-  const bool splits = p.causal == 0 && facts.multiprocessors > 0;
-  const Room room{facts.multiprocessors, largest_cluster(facts)};
-  const Shape few = few_shape(dim, false);
-  if (rows_of_group(p) <= kFewRows && facts.shared_bytes >= tile_of(few).shared_bytes()) {
-    const int64_t tiles = packed_tiles(p, kFewRows);
-    const FewRows tile{static_cast<int>(rows_of_group(p)), 2 * (p.head_dim + p.value_dim)};
-    kernel.parts = parts ? *parts : splits ? parts_of_few_rows(tiles, p.kv_length, tile, room) : Parts{};
-    kernel.packed = kernel.few = true;
-    kernel.shape = few_shape(dim, tiles * kernel.parts.count > facts.multiprocessors);
-    return kernel;
-  }
-  kernel.parts = parts    ? *parts
-                 : splits ? parts_of_packed_rows(packed_tiles(p, kPackedRows), p.kv_length, room)
-                          : Parts{};
+  kernel.packed = kernel.few = true;
+  const int64_t tiles = packed_tiles(p, kFewRows);
+  const int64_t rows = std::min<int64_t>(rows_of_group(p), kFewRows);
+  const FewRows tile{static_cast<int>(rows), 2 * (p.head_dim + p.value_dim)};
+  kernel.parts = parts                 ? *parts
+                 : may_split(p, facts) ? parts_of_few_rows(tiles, p.kv_length, tile, room_of(facts))
+                                       : Parts{};
+  kernel.shape =
+      few_shape(widest(p), tiles * kernel.parts.count, int64_t{p.kv_length} * tile.key_bytes, facts);
+  return kernel;
+}
+
+Kernel choose_rows_kernel(const AttentionParams& p, const DeviceFacts& facts, std::optional<Parts> parts) {
+  Kernel kernel;
+  kernel.general = is_general(p);
+  const int dim = widest(p);
+  kernel.parts = parts ? *parts
+                 : may_split(p, facts)
+                     ? parts_of_packed_rows(packed_tiles(p, kPackedRows), p.kv_length, room_of(facts))
+                     : Parts{};
   kernel.packed = is_packed(p, kernel.parts.count);
   if (kernel.general) {
     kernel.shape = dim <= 64 ? Shape::low64 : dim <= 128 ? Shape::low128 : Shape::low256;
@@ -152,11 +176,16 @@ Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, st
   return kernel;
 }
 
+Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, std::optional<Parts> parts) {
+  return are_few_rows(p, facts) ? choose_few_rows_kernel(p, facts, parts)
+                                : choose_rows_kernel(p, facts, parts);
+}
+
 Kernel choose_kernel(const AttentionParams& p, const DeviceFacts& facts) {
   const unsigned obstacles = obstacles_of(p, facts);
   Kernel kernel;
   if (obstacles == 0) {
-    const int dim = std::max(p.head_dim, p.value_dim);
+    const int dim = widest(p);
     kernel.shape = dim <= 64                  ? Shape::hopper64
                    : dim > 128                ? Shape::hopper256
                    : p.kv_length <= kManyKeys ? Shape::hopper128
@@ -190,6 +219,10 @@ std::vector<std::string> because(const Kernel& kernel, const AttentionParams& p,
     out.push_back(fmt::format("the sm_80 kernel{} (mma.sync): tiles of {} queries x {} keys{}",
                               kernel.few ? " for few rows" : "", tile.rows, tile.keys,
                               kernel.few ? ", of which each warp reads its own" : ""));
+    if (kernel.few && tile.blocks_per_sm > 1 && facts.multiprocessors > 0)
+      out.push_back(fmt::format("{} blocks to a multiprocessor: there are {} for {} multiprocessors",
+                                tile.blocks_per_sm, packed_tiles(p, kFewRows) * kernel.parts.count,
+                                facts.multiprocessors));
     if ((kernel.obstacles & kNotHopper) != 0) {
       out.push_back("not the Hopper kernel: " + obstacle_text(kNotHopper, p, facts));
     } else {
@@ -201,6 +234,9 @@ std::vector<std::string> because(const Kernel& kernel, const AttentionParams& p,
     }
   }
   if (kernel.general) out.push_back(general_text(p));
+  if (kernel.few && rows_of_group(p) > kFewRows)
+    out.push_back(fmt::format("{} rows share their keys, in {} tiles that read them side by side",
+                              rows_of_group(p), (rows_of_group(p) + kFewRows - 1) / kFewRows));
   if (kernel.packed && p.heads > p.kv_heads)
     out.push_back(fmt::format("the {} query heads of a key head share its tiles, as {} {} few rows",
                               p.heads / p.kv_heads, p.length,

@@ -35,14 +35,18 @@ enum class Shape {
   // sm80, packed rows: more bytes under way, as decoding waits for memory.
   deep64,
   deep128,
-  // sm80, at most kFewRows packed rows: for no more blocks than multiprocessors, and, two blocks on each, for
-  // more.
+  // sm80, at most kFewRows packed rows: for no more blocks than multiprocessors, and for two, three and four
+  // on each.
   few64,
+  few64_three,
+  few64_four,
   few128,
+  few128_two,
+  few128_three,
+  few128_four,
   few256,
-  few64_many,
-  few128_many,
-  few256_many,
+  few256_three,
+  few256_four,
   // sm90: head_dim to 64, to 128, the same for many keys, to 256.
   hopper64,
   hopper128,
@@ -88,16 +92,24 @@ constexpr Tile tile_of(Shape shape) {
       return {Family::sm80, 128, 64, 64, 2, 4, 2, true, 0};
     case Shape::few64:
       return {Family::sm80, 64, 16, 256, 2, 8, 1, true, 0};
+    case Shape::few64_three:
+      return {Family::sm80, 64, 16, 128, 2, 4, 3, true, 0};
+    case Shape::few64_four:
+      return {Family::sm80, 64, 16, 64, 3, 2, 4, true, 0};
     case Shape::few128:
       return {Family::sm80, 128, 16, 128, 2, 8, 1, true, 0};
+    case Shape::few128_two:
+      return {Family::sm80, 128, 16, 64, 3, 4, 2, true, 0};
+    case Shape::few128_three:
+      return {Family::sm80, 128, 16, 64, 2, 2, 3, true, 0};
+    case Shape::few128_four:
+      return {Family::sm80, 128, 16, 32, 3, 2, 4, true, 0};
     case Shape::few256:
       return {Family::sm80, 256, 16, 64, 2, 4, 1, false, 0};
-    case Shape::few64_many:
-      return {Family::sm80, 64, 16, 128, 3, 4, 2, true, 0};
-    case Shape::few128_many:
-      return {Family::sm80, 128, 16, 64, 3, 4, 2, true, 0};
-    case Shape::few256_many:
-      return {Family::sm80, 256, 16, 32, 3, 2, 2, false, 0};
+    case Shape::few256_three:
+      return {Family::sm80, 256, 16, 32, 2, 2, 3, false, 0};
+    case Shape::few256_four:
+      return {Family::sm80, 256, 16, 16, 3, 1, 4, false, 0};
     case Shape::hopper64:
       return {Family::sm90, 64, 192, 128, 2, 0, 0, false, 2};
     case Shape::hopper128:
@@ -122,11 +134,11 @@ struct Build {
 Build this_build();
 
 struct DeviceFacts {
-  int compute = 0;                       // 90 for sm_90
-  int multiprocessors = 0;               // 0: not known, and keys are then not split
-  int64_t shared_bytes = 0;              // that a block may opt in to
-  bool tensor_maps = true;               // the driver can describe tensors to the copy engine
-  int largest_cluster = kMostClustered;  // of blocks, where the device has clusters at all
+  int compute = 0;                      // 90 for sm_90
+  int multiprocessors = 0;              // 0: not known, and keys are then not split
+  int64_t shared_bytes = 0;             // that a block may opt in to
+  bool tensor_maps = true;              // the driver can describe tensors to the copy engine
+  Clusters clusters = kHopperClusters;  // of the kernel for few rows, where the device has them at all
   Build build = this_build();
 };
 
@@ -166,8 +178,13 @@ Kernel choose_kernel(const sm80::AttentionParams& params, const DeviceFacts& fac
 // The sm_80 family's; with these parts, where they are given.
 Kernel choose_sm80_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
                           std::optional<Parts> parts = std::nullopt);
-// Blocks that can be a cluster on this device with this build; 1: it has none.
-int largest_cluster(const DeviceFacts& facts);
+// The one for few rows, and the one for all others, whoever is chosen.
+Kernel choose_few_rows_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
+                              std::optional<Parts> parts = std::nullopt);
+Kernel choose_rows_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
+                          std::optional<Parts> parts = std::nullopt);
+// Those that this build has code for.
+Clusters clusters_of(const DeviceFacts& facts);
 
 // As recordings have it: "hunch::attention::sm90::flash_forward_kernel<bf16>".
 std::string_view kernel_name(const Kernel& kernel, sm80::ElementType type);

@@ -261,12 +261,15 @@ __global__ void __launch_bounds__(Shape::kThreads, Shape::kBlocksPerSm)
     T* const target = static_cast<T*>(p.out) + rows.batch * p.o_batch + rows.head * p.o_head;
     store_rows<T, kDim, kM>(shared, target, p.o_row, rows.first, warp_row, p.length, p.value_dim, p.aligned,
                             lane);
-  } else if (parts.blocks() > 1) {
-    parts.template combine<Shape::kWarps>(min(kRows, rows.end - rows.first), p.value_dim,
-                                          ToOutput<T, FlashRows<true>>{p, rows});
   } else if (p.splits > 1) {
+    const int count = min(kRows, rows.end - rows.first);
+    const ToOutput<T, FlashRows<true>> output{p, rows};
+    if (parts.blocks() > 1) return parts.template combine<Shape::kWarps>(count, p.value_dim, output);
     if (!is_last_part(p.counters + block, p.splits, reinterpret_cast<int*>(shared))) return;
-    combine_parts<T, kRows, Shape::kWarps>(p, rows, p.splits, reinterpret_cast<float*>(shared) + 4);
+    const PartsInMemory in_memory(
+        p, (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first);
+    combine_parts<kDim, Shape::kWarps>(count, p.value_dim, p.splits, in_memory,
+                                       reinterpret_cast<float*>(shared) + 4, output);
   }
 }
 

@@ -17,8 +17,13 @@ struct FlashRows {
   int first, end;            // the block's rows, of `end` in all
   int length;
 
-  __device__ __forceinline__ int head_of(int row) const { return kPacked ? head + row / length : head; }
-  __device__ __forceinline__ int position(int row) const { return kPacked ? row % length : row; }
+  // One query, as decoding has it, needs no division.
+  __device__ __forceinline__ int head_of(int row) const {
+    return !kPacked ? head : length == 1 ? head + row : head + row / length;
+  }
+  __device__ __forceinline__ int position(int row) const {
+    return !kPacked ? row : length == 1 ? 0 : row % length;
+  }
   // Least and greatest position of rows [first, first + count).
   __device__ __forceinline__ int least(int count) const {
     const int last = min(first + count, end) - 1;
@@ -39,7 +44,9 @@ __device__ __forceinline__ void load_packed_rows(uint32_t target, char* generic,
     const int local = index / kChunks, chunk = index % kChunks;
     const int row = rows.first + local;
     const bool inside = row < rows.end && chunk * 8 < p.head_dim;
-    const T* const from = inside ? q + row / p.length * p.q_head + row % p.length * p.q_row + chunk * 8 : q;
+    const T* const from =
+        inside ? q + (rows.head_of(row) - rows.head) * p.q_head + rows.position(row) * p.q_row + chunk * 8
+               : q;
     const uint32_t offset = swizzled<kDim>(local, chunk);
     if (p.aligned) {
       copy_async_16(target + offset, from, inside ? 16 : 0);

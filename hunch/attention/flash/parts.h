@@ -6,6 +6,7 @@
 // asks them for devices that are not here. By measurement on H200s.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace hunch::attention::flash {
@@ -20,10 +21,23 @@ struct Parts {
   bool operator==(const Parts&) const = default;
 };
 
+// How many clusters of a size run at once, of blocks that have a multiprocessor each: as groups of
+// multiprocessors have room, of which devices of one product have different ones.
+struct Clusters {
+  static constexpr std::array<int, 4> kSizes{2, 4, 8, 16};
+  std::array<int, 4> at_once{};  // by kSizes
+
+  int of(int size) const;  // 0: none, and of sizes that are not in kSizes
+  int largest() const;     // 1: none
+  bool operator==(const Clusters&) const = default;
+};
+// One H200's, for where there is no device to ask.
+inline constexpr Clusters kHopperClusters{{66, 30, 15, 7}};
+
 // What a device has for them.
 struct Room {
   int multiprocessors = 0;  // 0: not known, and keys are then not split
-  int largest_cluster = 1;  // blocks that can be one
+  Clusters clusters;
 };
 
 // For blocks with 64 packed rows, two to a multiprocessor.

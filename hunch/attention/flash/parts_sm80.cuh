@@ -18,10 +18,18 @@
 //   ... weights in shared memory, eight parts of four columns at once   0.98  1.00  1.00  0.82
 //   two parts as a cluster; three of four, to 2048 keys a part          1.02  1.02  1.00   -
 // Sixteen parts at once instead of eight: 0.73. Clusters of four and eight that would fill the device do not
-// all run at once: 0.72 and 0.69. few_rows_sm80.cuh goes on from here.
+// all run at once: 0.72 and 0.69. few_rows_sm80.cuh goes on from here; there, over the form before, 1 to 8
+// tiles of 512 to 32768 keys, at 1 to 16 rows:
+//   columns known to the compiler, so that nothing is divided           1.02 to 1.08
+//   code of its own for 2, 4, 8 and 16 parts                            1.02 to 1.04, through memory to 1.25
+//   a thread has one row, so makes weights once; a block's warps leave
+//   sums in place of normalised rows                                    1.01 to 1.07, 16 rows x 256 to 1.17
+// With few warps a multiprocessor it is instructions that count: two elements a thread at once, 0.88 to 0.92.
 #pragma once
 
 #include <cooperative_groups.h>
+
+#include <bit>
 
 #include "hunch/attention/flash/flash_kernel.h"
 #include "hunch/attention/flash/packed_sm80.cuh"
@@ -36,19 +44,23 @@ __host__ __device__ __forceinline__ int64_t partial_columns(const AttentionParam
   return (p.value_dim + 3) / 4 * 4;
 }
 
+__host__ __device__ __forceinline__ int64_t all_rows(const AttentionParams& p) {
+  return int64_t{p.batch} * p.heads * p.length;
+}
+
 // What a launch needs for the parts of its keys.
 inline void split_keys(Launch& launch, const AttentionParams& p, const flash::Kernel& kernel) {
   launch.cluster = static_cast<uint32_t>(kernel.parts.cluster);
   if (kernel.parts.groups() > 1) {
-    launch.workspace_floats = int64_t{p.splits} * p.batch * p.heads * p.length * (partial_columns(p) + 1);
+    launch.workspace_floats = p.splits * all_rows(p) * (partial_columns(p) + 1);
     launch.needs_counters = true;  // one a tile; parts.h makes no more than fill a device once
   }
 }
 
 // The parts' log-sum-exp, [splits, batch, heads, length], behind their outputs, [splits, batch, heads,
 // length, partial_columns].
-__device__ __forceinline__ float* partial_lse(const AttentionParams& p, int64_t all_rows) {
-  return p.partial_out + p.splits * all_rows * partial_columns(p);
+__device__ __forceinline__ float* partial_lse(const AttentionParams& p) {
+  return p.partial_out + p.splits * all_rows(p) * partial_columns(p);
 }
 
 // One row (half `h` of an accumulator) to the output or, where keys are split, to part `split`. `at` is the
@@ -58,10 +70,9 @@ __device__ __forceinline__ void write_packed_row(const AttentionParams& p, int b
                                                  int split, int64_t at, float lse,
                                                  const float (&out)[kDim / 8][4], int h, float inverse,
                                                  int lane) {
-  const int64_t all_rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
   if (p.splits > 1) {
-    const int64_t part = split * all_rows + at;
-    if (lane % 4 == 0) __stcg(partial_lse(p, all_rows) + part, lse);
+    const int64_t part = split * all_rows(p) + at;
+    if (lane % 4 == 0) __stcg(partial_lse(p) + part, lse);
     float* const target = p.partial_out + part * partial_columns(p);
 #pragma unroll
     for (int d = 0; d < kDim / 8; ++d) {
@@ -126,16 +137,40 @@ struct ToOutput {
   }
 };
 
-// Where a block's part goes: to memory, for the last block of the tile.
-struct ToPart {
-  float* outs;  // of the tile's first row
-  float* lses;
-  int64_t columns;
+// The parts of a tile in `partial_out`, for the last block of it. The rows of a tile are those of
+// neighbouring heads, and so stand below each other; `first` is the number of the first among all rows.
+class PartsInMemory {
+ public:
+  __device__ __forceinline__ PartsInMemory(const AttentionParams& p, int64_t first)
+      : columns_(partial_columns(p)),
+        rows_(all_rows(p)),
+        outs_(p.partial_out + first * columns_),
+        lses_(partial_lse(p) + first) {}
 
-  __device__ __forceinline__ void lse(int local, float value) const { __stcg(lses + local, value); }
-  __device__ __forceinline__ void four(int local, int column, float4 values) const {
-    __stcg(reinterpret_cast<float4*>(outs + local * columns + column), values);
+  __device__ __forceinline__ float lse(int s, int local) const { return __ldcg(lses_ + s * rows_ + local); }
+  __device__ __forceinline__ float4 four(int s, int local, int column) const {
+    return __ldcg(reinterpret_cast<const float4*>(outs_ + (s * rows_ + local) * columns_ + column));
   }
+
+  // Where a block's part goes.
+  struct Target {
+    float* outs;
+    float* lses;
+    int64_t columns;
+
+    __device__ __forceinline__ void lse(int local, float value) const { __stcg(lses + local, value); }
+    __device__ __forceinline__ void four(int local, int column, float4 values) const {
+      __stcg(reinterpret_cast<float4*>(outs + local * columns + column), values);
+    }
+  };
+  __device__ __forceinline__ Target target(int part) const {
+    return {outs_ + part * rows_ * columns_, lses_ + part * rows_, columns_};
+  }
+
+ private:
+  int64_t columns_, rows_;
+  float* outs_;
+  float* lses_;
 };
 
 // out += weight_s value_s, in order, of parts `first` to first + kAtOnce, where there are so many.
@@ -156,15 +191,13 @@ __device__ __forceinline__ void add_weighted(float4& out, const float* weights,
 // out = sum over parts of exp(lse_s - lse) out_s, in order of parts, for the first `count` rows of a tile.
 // lse(s, local) and value(s, local, column) say what part s found for row `local`, four columns at a time;
 // each has a way to go, so those of several parts are asked for at once, the first of them before the weights
-// are known. By all threads of a block; of a row's columns this one takes every `sharers`th four, from
-// `share` on. `weights` is shared memory, rows x parts, that nobody reads any more.
+// are known. By all threads of a block. `weights` is shared memory, rows x parts, that nobody reads any more.
 template <int kWarps, class Lse, class Value, class Target>
-__device__ __forceinline__ void add_up_parts(int count, int columns, float* weights, int parts, int share,
-                                             int sharers, const Lse& lse, const Value& value,
-                                             const Target& target) {
+__device__ __forceinline__ void add_up_parts(int count, int columns, float* weights, int parts,
+                                             const Lse& lse, const Value& value, const Target& target) {
   constexpr int kAtOnce = 8;  // 16: 0.89 to 0.99 of the speed
   const int thread = static_cast<int>(threadIdx.x), lane = thread % 32, warp = thread / 32;
-  const int fours = (columns + 3) / 4, step = kWarps * 32 * sharers;
+  const int fours = (columns + 3) / 4, step = kWarps * 32;
   float4 values[kAtOnce];
   const auto fetch = [&](int i, int first) {
     if (i >= count * fours) return;
@@ -172,7 +205,7 @@ __device__ __forceinline__ void add_up_parts(int count, int columns, float* weig
     for (int s = 0; s < kAtOnce; ++s)
       if (first + s < parts) values[s] = value(first + s, i / fours, i % fours * 4);
   };
-  int i = thread * sharers + share;
+  int i = thread;
   for (int at = thread; at < count * parts; at += kWarps * 32) weights[at] = lse(at % parts, at / parts);
   fetch(i, 0);
   __syncthreads();
@@ -191,7 +224,7 @@ __device__ __forceinline__ void add_up_parts(int count, int columns, float* weig
     for (int lanes = 16; lanes > 0; lanes /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, lanes);
     const float inverse = sum != 0.0f ? 1.0f / sum : 0.0f;
     for (int s = lane; s < parts; s += 32) row[s] *= inverse;
-    if (lane == 0 && share == 0) target.lse(local, sum != 0.0f ? most + logf(sum) : -INFINITY);
+    if (lane == 0) target.lse(local, sum != 0.0f ? most + logf(sum) : -INFINITY);
   }
   __syncthreads();
   for (; i < count * fours; i += step) {
@@ -206,28 +239,52 @@ __device__ __forceinline__ void add_up_parts(int count, int columns, float* weig
   }
 }
 
+// The weight of a row in one part: sum times e^log.
+struct Mass {
+  float log, sum;
+};
+
 // The same of at most kMost parts: each thread makes the weights of its row for itself, which is shorter than
-// to meet over them.
-template <int kMost, int kWarps, class Lse, class Value, class Target>
+// to meet over them. mass(s, local) is in place of lse, and a part's values are so many times too large as
+// its sum says. No more rows than threads; of a row's columns this block takes every `sharers`th four, from
+// `share` on.
+template <int kDim, int kMost, int kWarps, class MassOf, class Value, class Target>
 __device__ __forceinline__ void add_up_few_parts(int count, int columns, int parts, int share, int sharers,
-                                                 const Lse& lse, const Value& value, const Target& target) {
+                                                 const MassOf& mass, const Value& value,
+                                                 const Target& target) {
   constexpr int kAtOnce = kMost < 8 ? kMost : 8;
-  const int fours = (columns + 3) / 4;
-  for (int i = static_cast<int>(threadIdx.x) * sharers + share; i < count * fours;
-       i += kWarps * 32 * sharers) {
-    const int local = i / fours, column = i % fours * 4;
-    float weights[kMost];
-    float most = -INFINITY, sum = 0.0f;
+  // Threads that have a row together, of all blocks' threads: a power of two.
+  const int threads = kWarps * 32 * sharers;
+  constexpr int kMostShift = std::countr_zero(static_cast<unsigned>(kDim / 4));
+  int shift = kMostShift;
+  while (count << shift > threads) --shift;
+  const int mine = static_cast<int>(threadIdx.x) * sharers + share, local = mine >> shift;
+  if (local >= count) return;
+  float weights[kMost];
+  float most = -INFINITY, sum = 0.0f;
+  {
+    float sums[kMost];
 #pragma unroll
-    for (int s = 0; s < kMost; ++s) weights[s] = s < parts ? lse(s, local) : -INFINITY;
+    for (int s = 0; s < kMost; ++s) {
+      const Mass one = s < parts ? mass(s, local) : Mass{-INFINITY, 0.0f};
+      weights[s] = one.log;
+      sums[s] = one.sum;
+    }
 #pragma unroll
     for (int s = 0; s < kMost; ++s) most = fmaxf(most, weights[s]);
     const float finite = most == -INFINITY ? 0.0f : most;
 #pragma unroll
     for (int s = 0; s < kMost; ++s) {
       weights[s] = exp2_fast((weights[s] - finite) * kLog2E);
-      sum += weights[s];
+      sum += weights[s] * sums[s];
     }
+  }
+  const float inverse = sum != 0.0f ? __fdividef(1.0f, sum) : 0.0f;
+#pragma unroll
+  for (int s = 0; s < kMost; ++s) weights[s] *= inverse;
+  const int first_column = (mine & ((1 << shift) - 1)) * 4;
+  if (first_column == 0) target.lse(local, sum != 0.0f ? most + __logf(sum) : -INFINITY);
+  for (int column = first_column; column < columns; column += 4 << shift) {
     float4 out = make_float4(0.0f, 0.0f, 0.0f, 0.0f);
 #pragma unroll
     for (int first = 0; first < kMost; first += kAtOnce) {
@@ -238,35 +295,40 @@ __device__ __forceinline__ void add_up_few_parts(int count, int columns, int par
         if (first + s < parts) values[s] = value(first + s, local, column);
       add_weighted(out, weights, values, first, parts);
     }
-    const float inverse = sum != 0.0f ? 1.0f / sum : 0.0f;
-    target.four(local, column,
-                make_float4(out.x * inverse, out.y * inverse, out.z * inverse, out.w * inverse));
-    if (column == 0) target.lse(local, sum != 0.0f ? most + logf(sum) : -INFINITY);
+    target.four(local, column, out);
   }
 }
 
-// The parts that blocks, or clusters of them, left in `partial_out`, by all threads of one block. `shared`
-// has kRows x kMostParts floats.
-template <class T, int kRows, int kWarps, class Rows>
-__device__ __forceinline__ void combine_parts(const AttentionParams& p, const Rows& rows, int parts,
-                                              float* shared) {
-  const int64_t all_rows = static_cast<int64_t>(p.batch) * p.heads * p.length;
-  // The rows of a tile are those of neighbouring heads, and so stand below each other.
-  const int64_t first = (static_cast<int64_t>(rows.batch) * p.heads + rows.head) * p.length + rows.first;
-  const float* const lses = partial_lse(p, all_rows) + first;
-  const float* const outs = p.partial_out + first * partial_columns(p);
-  const int64_t part = all_rows * partial_columns(p);
-  const int count = min(kRows, rows.end - rows.first);
-  const auto lse = [&](int s, int local) { return __ldcg(lses + s * all_rows + local); };
-  const auto value = [&](int s, int local, int column) {
-    return __ldcg(reinterpret_cast<const float4*>(outs + s * part + local * partial_columns(p) + column));
-  };
-  const ToOutput<T, Rows> output{p, rows};
+// The same with room for the least power of two that holds the parts: each has code of its own, and the less
+// of it, the sooner it is there.
+template <int kDim, int kMost, int kWarps, class MassOf, class Value, class Target>
+__device__ __forceinline__ void add_up_at_most(int count, int columns, int parts, int share, int sharers,
+                                               const MassOf& mass, const Value& value, const Target& target) {
+  if constexpr (kMost > 2) {
+    if (parts <= kMost / 2)
+      return add_up_at_most<kDim, kMost / 2, kWarps>(count, columns, parts, share, sharers, mass, value,
+                                                     target);
+  }
+  add_up_few_parts<kDim, kMost, kWarps>(count, columns, parts, share, sharers, mass, value, target);
+}
+
+// Adds up the parts that blocks, or clusters of them, left in memory, by all threads of one block. `shared`
+// has count x parts floats.
+template <int kDim, int kWarps, class Target>
+__device__ __forceinline__ void combine_parts(int count, int columns, int parts, const PartsInMemory& from,
+                                              float* shared, const Target& target) {
+  const auto lse = [&](int s, int local) { return from.lse(s, local); };
+  const auto value = [&](int s, int local, int column) { return from.four(s, local, column); };
   constexpr int kFew = 8;
   if (parts <= kFew)
-    add_up_few_parts<kFew, kWarps>(count, p.value_dim, parts, 0, 1, lse, value, output);
+    add_up_at_most<kDim, kFew, kWarps>(
+        count, columns, parts, 0, 1,
+        [&](int s, int local) {
+          return Mass{from.lse(s, local), 1.0f};
+        },
+        value, target);
   else
-    add_up_parts<kWarps>(count, p.value_dim, shared, parts, 0, 1, lse, value, output);
+    add_up_parts<kWarps>(count, columns, shared, parts, lse, value, target);
 }
 
 // The parts of a tile as a cluster of blocks: each block leaves its rows in its own shared memory, and all
@@ -309,13 +371,13 @@ class PartsInCluster {
 #if __CUDA_ARCH__ >= 900
     const auto cluster = cooperative_groups::this_cluster();
     cluster.sync();
-    add_up_few_parts<flash::kMostClustered, kWarps>(
-        count, columns, blocks(), static_cast<int>(cluster.block_rank()), blocks(),
-        [&](int s, int local) { return *cluster.map_shared_rank(lse_ + local, s); },
-        [&](int s, int local, int column) {
-          return *reinterpret_cast<const float4*>(cluster.map_shared_rank(out_ + local * kDim + column, s));
-        },
-        target);
+    const auto mass = [&](int s, int local) { return Mass{*cluster.map_shared_rank(lse_ + local, s), 1.0f}; };
+    const auto value = [&](int s, int local, int column) {
+      return *reinterpret_cast<const float4*>(cluster.map_shared_rank(out_ + local * kDim + column, s));
+    };
+    const int share = static_cast<int>(cluster.block_rank()), sharers = blocks();
+    add_up_at_most<kDim, flash::kMostClustered, kWarps>(count, columns, sharers, share, sharers, mass, value,
+                                                        target);
     cluster.sync();  // no block may go while another reads from it
 #endif
   }

@@ -24,8 +24,18 @@ inline int shared_limit() {
   return bytes;
 }
 
-// A launch of `kKernel` but for `run`. Allows it `dynamic_bytes`, the same at every call.
-template <auto kKernel>
+// Clusters of so many blocks in a row, for a launch's attributes.
+inline cudaLaunchAttribute cluster_attribute(unsigned blocks) {
+  cudaLaunchAttribute attribute = {};
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim.x = blocks;
+  attribute.val.clusterDim.y = attribute.val.clusterDim.z = 1;
+  return attribute;
+}
+
+// A launch of `kKernel` but for `run`. Allows it `dynamic_bytes`, the same at every call, and clusters of
+// more than eight blocks, where the device has them.
+template <auto kKernel, bool kLargeClusters = false>
 Launch describe_launch(std::string_view name, int64_t blocks, int threads, int dynamic_bytes) {
   struct Known {
     std::atomic<bool> done{false};
@@ -39,8 +49,8 @@ Launch describe_launch(std::string_view name, int64_t blocks, int threads, int d
     if (cudaFuncGetAttributes(&attributes, kKernel) == cudaSuccess &&
         cudaFuncSetAttribute(kKernel, cudaFuncAttributeMaxDynamicSharedMemorySize, dynamic_bytes) ==
             cudaSuccess) {
-      // More than eight blocks a cluster: where a device has clusters, it has these too.
-      if (cudaFuncSetAttribute(kKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess)
+      if (kLargeClusters &&
+          cudaFuncSetAttribute(kKernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1) != cudaSuccess)
         cudaGetLastError();
       known.registers = attributes.numRegs;
       known.static_bytes = static_cast<int64_t>(attributes.sharedSizeBytes);
@@ -58,17 +68,14 @@ Launch describe_launch(std::string_view name, int64_t blocks, int threads, int d
 }
 
 // Of a kernel that takes AttentionParams by value and nothing else.
-template <void (*kKernel)(AttentionParams)>
+template <void (*kKernel)(AttentionParams), bool kLargeClusters = false>
 Launch make_launch(std::string_view name, int64_t blocks, int threads, int dynamic_bytes) {
-  Launch launch = describe_launch<kKernel>(name, blocks, threads, dynamic_bytes);
+  Launch launch = describe_launch<kKernel, kLargeClusters>(name, blocks, threads, dynamic_bytes);
   launch.run = [](const AttentionParams& params, const Launch& self, void* stream) -> int {
     if (self.blocks > kMaxBlocks) return cudaErrorInvalidConfiguration;
     AttentionParams copy = params;
     void* arguments[] = {&copy};
-    cudaLaunchAttribute cluster = {};
-    cluster.id = cudaLaunchAttributeClusterDimension;
-    cluster.val.clusterDim.x = self.cluster;
-    cluster.val.clusterDim.y = cluster.val.clusterDim.z = 1;
+    cudaLaunchAttribute cluster = cluster_attribute(self.cluster);
     cudaLaunchConfig_t config = {};
     config.gridDim = dim3(static_cast<unsigned>(self.blocks));
     config.blockDim = dim3(self.threads);

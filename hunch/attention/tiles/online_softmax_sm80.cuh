@@ -197,10 +197,15 @@ struct RowState {
       }
   }
 
-  // Adds up the sums of a row's four lanes, and says by what to multiply: 0 for a row without pairs.
-  __device__ __forceinline__ float finish(int m, int h) {
+  // Adds up the sums of a row's four lanes.
+  __device__ __forceinline__ float total(int m, int h) {
     sum[m][h] += __shfl_xor_sync(0xffffffffu, sum[m][h], 1);
     sum[m][h] += __shfl_xor_sync(0xffffffffu, sum[m][h], 2);
+    return sum[m][h];
+  }
+  // The same; says by what to multiply: 0 for a row without pairs.
+  __device__ __forceinline__ float finish(int m, int h) {
+    total(m, h);
     return sum[m][h] > 0.0f ? 1.0f / sum[m][h] : (sum[m][h] == 0.0f ? 0.0f : NAN);
   }
   // After finish().

@@ -4,9 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <utility>
-
 #include "hunch/attention/backend.h"
+#include "hunch/attention/flash/few_shape.h"
 #include "hunch/base/strings.h"
 #include "hunch/tensor/absent_gpu.h"
 #include "hunch/tensor/tensor.h"
@@ -19,6 +18,10 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 
 constexpr Build kFull = {true, true, 90};
+
+constexpr Shape kFewShapes[] = {Shape::few64,        Shape::few64_three,  Shape::few64_four,  Shape::few128,
+                                Shape::few128_two,   Shape::few128_three, Shape::few128_four, Shape::few256,
+                                Shape::few256_three, Shape::few256_four};
 
 DeviceFacts device(int compute, int multiprocessors = 132, Build build = kFull) {
   DeviceFacts facts;
@@ -167,12 +170,7 @@ TEST(FlashKernel, FewRowsHaveAKernelOfTheirOwn) {
               HasSubstr("the sm_80 kernel for few rows (mma.sync): tiles of 16 queries x 128 keys"));
   EXPECT_THAT(words(p, device(90)), HasSubstr("for 132 multiprocessors"));
   EXPECT_THAT(words(p, device(90)), HasSubstr("the 4 query heads of a key head share its tiles"));
-  // Sixteen rows are few, seventeen are not; heads with keys of their own count alone.
-  EXPECT_TRUE(choose_kernel(call(16, 1, 1, 4096, 128, false), device(90)).few);
-  EXPECT_FALSE(choose_kernel(call(17, 1, 1, 4096, 128, false), device(90)).few);
-  EXPECT_TRUE(choose_kernel(call(32, 32, 16, 4096, 128, false), device(90)).few);
-  EXPECT_FALSE(choose_kernel(call(32, 32, 17, 4096, 128, false), device(90)).few);
-  // By head_dim; two blocks a multiprocessor where there are more blocks than these.
+  // By head_dim; three and four blocks a multiprocessor where there are more blocks than these.
   const auto shape = [](int batch, int dim) {
     auto many = call(32, 8, 1, 4096, dim, false);
     many.batch = batch;
@@ -180,9 +178,15 @@ TEST(FlashKernel, FewRowsHaveAKernelOfTheirOwn) {
   };
   EXPECT_EQ(shape(2, 64), Shape::few64);
   EXPECT_EQ(shape(2, 136), Shape::few256);
-  EXPECT_EQ(shape(64, 64), Shape::few64_many);
-  EXPECT_EQ(shape(64, 65), Shape::few128_many);
-  EXPECT_EQ(shape(64, 256), Shape::few256_many);
+  EXPECT_EQ(shape(20, 64), Shape::few64_three);
+  EXPECT_EQ(shape(60, 65), Shape::few128_four);
+  EXPECT_EQ(shape(40, 256), Shape::few256_three);
+  EXPECT_THAT(words(call(32, 8, 1, 4096, 128, false), device(90)), Not(HasSubstr("to a multiprocessor")));
+  auto more = call(32, 8, 1, 4096, 128, false);
+  more.batch = 20;
+  EXPECT_THAT(words(more, device(90)),
+              HasSubstr("3 blocks to a multiprocessor: there are 160 for 132 multiprocessors"));
+  EXPECT_THAT(words(more, device(90, 0)), Not(HasSubstr("to a multiprocessor")));
   // A mask takes its general form, and so does a window.
   const int dummy = 0;
   auto masked = p;
@@ -205,8 +209,27 @@ TEST(FlashKernel, FewRowsHaveAKernelOfTheirOwn) {
   EXPECT_THAT(words(p, device(90, 0)), HasSubstr("which is not told"));
 }
 
+TEST(FlashKernel, MoreRowsAreFewWhileReadingIsShort) {
+  const auto few = [](const sm80::AttentionParams& p) { return choose_kernel(p, device(90)).few; };
+  EXPECT_TRUE(few(call(16, 1, 1, 4096, 128, false)));
+  EXPECT_TRUE(few(call(17, 1, 1, 4096, 128, false)));
+  EXPECT_TRUE(few(call(64, 1, 1, 4096, 128, false)));
+  EXPECT_FALSE(few(call(65, 1, 1, 4096, 128, false)));
+  EXPECT_TRUE(few(call(32, 32, 32, 1 << 20, 128, false)));  // two tiles
+  EXPECT_TRUE(few(call(32, 32, 33, 2048, 128, false)));     // three: 64 groups x 2048 keys x 512 bytes
+  EXPECT_FALSE(few(call(32, 32, 33, 4096, 128, false)));
+  // Sixteen rows are few whatever else; more want keys that are worth it, and all of them.
+  EXPECT_TRUE(few(call(32, 32, 16, 16, 128, true)));
+  EXPECT_FALSE(few(call(32, 32, 17, 4096, 128, true)));
+  EXPECT_TRUE(few(call(32, 32, 16, 255, 128, false)));
+  EXPECT_FALSE(few(call(32, 32, 17, 255, 128, false)));
+  const auto p = call(48, 1, 1, 4096, 128, false);
+  EXPECT_THAT(words(p, device(90)),
+              HasSubstr("48 rows share their keys, in 3 tiles that read them side by side"));
+}
+
 TEST(FlashKernel, RowsOfAGroupArePackedToHalfATile) {
-  const auto p = call(32, 1, 1, 4096, 128, false);
+  const auto p = call(72, 1, 1, 4096, 128, false);
   const Kernel kernel = choose_kernel(p, device(90));
   EXPECT_TRUE(kernel.packed);
   EXPECT_FALSE(kernel.few);
@@ -229,28 +252,26 @@ TEST(FlashKernel, GivenPartsAreTaken) {
   EXPECT_THAT(told({12, 4}),
               HasSubstr("they are 3 clusters of 4 blocks, which put theirs together, and the last "
                         "cluster of a tile all of them"));
-  EXPECT_EQ(choose_sm80_kernel(p, device(90), Parts{9, 1}).shape, Shape::few128_many);  // 144 blocks
+  EXPECT_EQ(choose_sm80_kernel(p, device(90), Parts{9, 1}).shape, Shape::few128_three);  // 144 blocks
 }
 
 TEST(FlashKernel, ClustersAreHoppersAlone) {
-  EXPECT_EQ(largest_cluster(device(90)), kMostClustered);
-  EXPECT_EQ(largest_cluster(device(90, 132, {true, false, 80})), 1);
-  for (const int compute : {80, 86, 89, 120}) EXPECT_EQ(largest_cluster(device(compute)), 1) << compute;
+  EXPECT_EQ(clusters_of(device(90)), kHopperClusters);
+  EXPECT_EQ(clusters_of(device(90, 132, {true, false, 80})), Clusters{});
+  for (const int compute : {80, 86, 89, 120}) EXPECT_EQ(clusters_of(device(compute)), Clusters{}) << compute;
   // What the device has room for.
   const auto p = call(8, 1, 1, 32768, 128, false);
-  for (const int most : {1, 2, 8, 16}) {
+  for (const Clusters& room : {Clusters{}, Clusters{{66, 0, 0, 0}}, Clusters{{66, 30, 1, 0}}}) {
     DeviceFacts facts = device(90);
-    facts.largest_cluster = most;
-    EXPECT_LE(choose_kernel(p, facts).parts.cluster, most);
+    facts.clusters = room;
+    EXPECT_LE(choose_kernel(p, facts).parts.cluster, room.largest());
   }
 }
 
 TEST(FlashKernel, PackedShapesHaveThePackedRows) {
   for (const Shape shape : {Shape::low64, Shape::low128, Shape::low256, Shape::deep64, Shape::deep128})
     EXPECT_EQ(tile_of(shape).rows, kPackedRows);
-  for (const Shape shape : {Shape::few64, Shape::few128, Shape::few256, Shape::few64_many, Shape::few128_many,
-                            Shape::few256_many})
-    EXPECT_EQ(tile_of(shape).rows, kFewRows);
+  for (const Shape shape : kFewShapes) EXPECT_EQ(tile_of(shape).rows, kFewRows);
 }
 
 TEST(FlashKernel, SharedMemoryFits) {
@@ -259,15 +280,13 @@ TEST(FlashKernel, SharedMemoryFits) {
     EXPECT_LE(tile_of(shape).shared_bytes(), shared_bytes_of(86));  // the least of those that run them
   EXPECT_LE(tile_of(Shape::wide).shared_bytes(), shared_bytes_of(80));
   EXPECT_GT(tile_of(Shape::wide).shared_bytes(), shared_bytes_of(86));
-  // Two of them beside each other, each with 1 KiB of the system's, where a multiprocessor has 228 KiB; and
-  // no more than those that are asked for.
-  const std::pair<Shape, Shape> few[] = {{Shape::few64, Shape::few64_many},
-                                         {Shape::few128, Shape::few128_many},
-                                         {Shape::few256, Shape::few256_many}};
-  for (const auto& [one, many] : few) {
-    EXPECT_LE(2 * (tile_of(many).shared_bytes() + 1024), 228 << 10);
-    EXPECT_LE(tile_of(many).shared_bytes(), tile_of(one).shared_bytes());
-    EXPECT_LE(tile_of(one).shared_bytes(), shared_bytes_of(80));
+  // So many beside each other, each with 1 KiB of the system's, where a multiprocessor has 228 KiB; and no
+  // more each than the one that stands alone, which is asked for.
+  for (const Shape shape : kFewShapes) {
+    const Tile tile = tile_of(shape);
+    EXPECT_LE(tile.blocks_per_sm * (tile.shared_bytes() + 1024), 228 << 10);
+    EXPECT_LE(tile.shared_bytes(), tile_of(few_shape_alone(tile.dim)).shared_bytes());
+    EXPECT_LE(tile.shared_bytes(), shared_bytes_of(80));
   }
 }
 

@@ -12,8 +12,8 @@ void PrintTo(const Parts& parts, std::ostream* out) {
 
 namespace {
 
-constexpr Room kHopper{132, kMostClustered};
-constexpr Room kOlder{132, 1};
+constexpr Room kHopper{132, kHopperClusters};
+constexpr Room kOlder{132, {}};
 constexpr FewRows kFour128{4, 512}, kFour256{4, 1024};
 
 Parts cluster(int count) { return {count, count}; }
@@ -34,7 +34,7 @@ TEST(Parts, PackedRowsFillTwoBlocksAMultiprocessor) {
   // More multiprocessors never mean fewer parts.
   int before = 1;
   for (const int multiprocessors : {8, 16, 64, 108, 132, 148}) {
-    const Parts parts = parts_of_packed_rows(16, 4096, {multiprocessors, 1});
+    const Parts parts = parts_of_packed_rows(16, 4096, {multiprocessors, {}});
     EXPECT_GE(parts.count, before);
     before = parts.count;
   }
@@ -57,7 +57,8 @@ TEST(Parts, FewRowsTakeTheLeastOfTheModel) {
 }
 
 TEST(Parts, FewRowsKeepTheirBounds) {
-  for (const Room room : {kHopper, kOlder, Room{8, 16}, Room{78, 8}, Room{108, 1}, Room{0, 16}})
+  for (const Room room : {kHopper, kOlder, Room{8, {{4, 2, 1, 0}}}, Room{78, {{39, 18, 8, 0}}}, Room{108, {}},
+                          Room{0, kHopperClusters}})
     for (int64_t tiles = 0; tiles <= 300; tiles += tiles < 20 ? 1 : 7)
       for (const int64_t keys : {0, 1, 63, 64, 127, 128, 1000, 4096, 65536, 1 << 30})
         for (const FewRows tile : {FewRows{1, 4}, FewRows{16, 256}, kFour128, FewRows{16, 1024}}) {
@@ -71,7 +72,9 @@ TEST(Parts, FewRowsKeepTheirBounds) {
           ASSERT_LE(tiles * parts.count, room.multiprocessors);
           ASSERT_GE(keys / parts.count, 64);
           ASSERT_EQ(parts.groups() * parts.cluster, parts.count);
-          ASSERT_LE(parts.cluster, room.largest_cluster);
+          if (parts.cluster > 1) {
+            ASSERT_LE(parts.groups() * tiles, room.clusters.of(parts.cluster));  // all at once
+          }
         }
 }
 
