@@ -103,15 +103,21 @@ std::string flash_tile(std::string_view full) {
     const auto numbers = numbers_after(full, traits);
     if (numbers.size() >= 3) return joined({numbers[1], numbers[2], numbers[0]}, 3);
   }
-  // hunch's own: the type comes before the same three.
-  for (const std::string_view shape : {"sm80::FlashShape<", "sm80::EfficientShape<", "sm90::Shape90<"}) {
+  // hunch's own: the type comes before the same three; of few rows, a warp's keys and the warps.
+  constexpr std::string_view kFewRows = "sm80::FewRowsShape<";
+  constexpr std::string_view kShapes[] = {"sm80::FlashShape<", "sm80::EfficientShape<", "sm90::Shape90<",
+                                          kFewRows};
+  for (const std::string_view shape : kShapes) {
     const auto at = full.find(shape);
     if (at == std::string_view::npos) continue;
     const auto arguments = split_arguments(full.substr(at + shape.size()));
     std::vector<int> numbers;
     for (std::size_t i = 1; i < arguments.size() && i < 4; ++i)
       if (const auto number = number_of(arguments[i])) numbers.push_back(*number);
-    if (numbers.size() == 3) return joined({numbers[1], numbers[2], numbers[0]}, 3);
+    if (numbers.size() != 3) continue;
+    if (shape != kFewRows) return joined({numbers[1], numbers[2], numbers[0]}, 3);
+    if (numbers[1] > 1024 || numbers[2] > 32) continue;  // no such kernel
+    return joined({16, numbers[1] * numbers[2], numbers[0]}, 3);
   }
   return {};
 }

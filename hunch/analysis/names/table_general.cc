@@ -39,6 +39,8 @@ constexpr auto kGeneratedRows = std::to_array<Row>({
     {kName, "^hunch::attention::sm combine", attention_combine, "flash combine", "hunch", "flash"},
     {kName, "^hunch::attention::sm flash_forward", attention_forward, "flash forward", "hunch", "flash",
      Units::tensor_cores},
+    {kName, "^hunch::attention::sm flash_few_rows", attention_forward, "flash forward for few rows", "hunch",
+     "flash", Units::tensor_cores},
     {kName, "^hunch::attention::sm efficient_forward", attention_forward, "efficient forward", "hunch",
      "efficient", Units::tensor_cores},
     {kName, "^hunch:: combine", attention_combine, ""},

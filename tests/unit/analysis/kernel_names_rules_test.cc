@@ -129,6 +129,15 @@ TEST(KernelNameTraps, OwnKernelsOfTheGpu) {
   EXPECT_EQ(flash.provider, "hunch");
   EXPECT_EQ(flash.tensor_cores, true);
   EXPECT_EQ(flash.readable, "flash forward sm80 128x80x64 bf16");
+  const auto few = kernel_facts(
+      "void hunch::attention::sm80::flash_few_rows_kernel<hunch::attention::sm80::FewRowsShape<__half, 128, "
+      "32, 2, 2, 3, true>, false>(hunch::attention::sm80::AttentionParams)");
+  EXPECT_EQ(few.backend, "flash");
+  EXPECT_EQ(few.tensor_cores, true);
+  EXPECT_EQ(few.tile, "16x64x128");  // of its two warps together, as `hunch why` says
+  EXPECT_EQ(few.readable, "flash forward for few rows sm80 16x64x128 f16");
+  EXPECT_EQ(readable("hunch::attention::sm80::flash_few_rows_kernel<bf16>"),
+            "flash forward for few rows sm80 bf16");
   const auto efficient = kernel_facts(
       "void "
       "hunch::attention::sm80::efficient_forward_f32_kernel<hunch::attention::sm80::EfficientShape<float, "
