@@ -99,6 +99,10 @@ RowKey key_of(const Analysis& analysis, EventId event) {
           detail->block};
 }
 
+bool is_launched(const Analysis& analysis, EventId event) {
+  return analysis.timeline.launch[event] != trace::kNone;
+}
+
 KernelRow make_row(const Analysis& analysis, const Forward& forward, EventId event) {
   const Trace& trace = *analysis.trace;
   KernelRow row;
@@ -109,6 +113,7 @@ KernelRow make_row(const Analysis& analysis, const Forward& forward, EventId eve
   row.kind = std::string(trace::name_of(trace.kind[event]));
   row.op = std::string(analysis.outer_op(event));
   row.inner_op = std::string(analysis.inner_op(event));
+  row.launched = is_launched(analysis, event);
   if (const DeviceDetail* detail = trace.device_detail(event)) {
     row.registers = detail->registers;
     row.shared_bytes = detail->shared_bytes;
@@ -152,6 +157,7 @@ Grouped group(const Analysis& analysis, const Forward& forward) {
         rows.push_back(make_row(analysis, forward, event));
         sums.emplace_back();
       }
+      rows[at->second].launched = rows[at->second].launched || is_launched(analysis, event);
       PerRun& sum = sums[at->second];
       if (sum.last_run != run) {
         sum.last_run = run;
@@ -201,6 +207,7 @@ std::vector<Step> steps_of(const Analysis& analysis, const Forward& forward, con
     step.family = std::string(analysis::name_of(analysis.facts_of(event).family));
     step.op = std::string(analysis.outer_op(event));
     step.inner_op = std::string(analysis.inner_op(event));
+    step.launched = is_launched(analysis, event);
     step.readable = readable_name(analysis, event);
     step.device_ns = trace.duration[event];
     step.event = trace.source_index[event];

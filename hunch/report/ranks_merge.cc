@@ -18,6 +18,7 @@ void agree(KernelRow& row, const KernelRow& other) {
   if (row.registers != other.registers || row.shared_bytes != other.shared_bytes || row.block != other.block)
     row.occupancy.reset();
   if (row.registers != other.registers) row.registers = -1;
+  row.launched = row.launched || other.launched;
   if (row.shared_bytes != other.shared_bytes) row.shared_bytes = -1;
   if (row.block != other.block) row.block.clear();
   if (row.grid != other.grid) {

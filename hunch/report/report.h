@@ -32,12 +32,13 @@ struct Spread {
 struct Step {        // one device event of a forward, in launch order
   std::string kind;  // "kernel", "memcpy", "memset"
   std::string family;
-  std::string op;        // outermost op under the range, "aten::masked_fill"; empty: unlinked
+  std::string op;        // outermost op under the range, "aten::masked_fill"; empty: launched by none
   std::string inner_op;  // innermost
   std::string readable;
   Ns device_ns = 0;
-  int64_t event = 0;    // source_index
-  std::size_t row = 0;  // its row in ExplainReport::kernels: registers, block, occupancy
+  int64_t event = 0;     // source_index
+  std::size_t row = 0;   // its row in ExplainReport::kernels: registers, block, occupancy
+  bool launched = true;  // the call that launched it is in the trace
 };
 
 // A part of a run's wall time.
@@ -102,8 +103,9 @@ struct KernelRow {
   std::string kind;  // "kernel", "memcpy", "memset"
   std::string op;
   std::string inner_op;
-  int64_t calls = 0;  // in one forward, median over the range's runs
-  Ns device_ns = 0;   // in one forward, median over the range's runs
+  bool launched = true;  // a call that launched one of them is in the trace
+  int64_t calls = 0;     // in one forward, median over the range's runs
+  Ns device_ns = 0;      // in one forward, median over the range's runs
   int registers = -1;
   int64_t shared_bytes = -1;
   std::string block, grid;  // "128x1x1"; empty: not said

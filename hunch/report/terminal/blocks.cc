@@ -108,6 +108,8 @@ std::string_view short_op(std::string_view op) {
   return op.substr(0, kEngine.size()) == kEngine ? op.substr(kEngine.size()) : op;
 }
 
+std::string_view no_op(bool launched) { return launched ? "(no op)" : "(no launch)"; }
+
 std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most) {
   if (evidence.empty()) return {};
   const std::string& first = evidence.front().op;

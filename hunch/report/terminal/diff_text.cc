@@ -171,7 +171,7 @@ void items(std::string& out, const Style& style, const ForwardDiff& diff) {
   for (std::size_t i = 0; i < shown; ++i) {
     const Item& item = diff.items[i];
     table.add({{change_text(item), change_ink(item)},
-               {item.op.empty() ? "(no launch)" : op_name(item.op), Ink::plain},
+               {item.op.empty() ? std::string(no_op(true)) : op_name(item.op), Ink::plain},
                {item.before_name.empty() ? item.after_name : item.before_name, Ink::plain},
                {base::format_count(item.calls), Ink::plain},
                {item.before_name.empty() ? "-" : base::format_ns(item.before.value), Ink::plain},

@@ -38,7 +38,7 @@ std::string_view without_space(std::string_view op, std::string_view space) {
 
 // "masked_fill > copy_": outermost and innermost op.
 std::string op_text(const Step& step, std::string_view space) {
-  if (step.op.empty()) return "(no launch)";
+  if (step.op.empty()) return std::string(no_op(step.launched));
   const auto outer = short_op(without_space(step.op, space));
   if (step.inner_op.empty() || step.inner_op == step.op) return std::string(outer);
   return fmt::format("{} > {}", outer, without_space(step.inner_op, space));
@@ -108,6 +108,7 @@ struct Group {
   const KernelRow* first = nullptr;
   int64_t calls = 0;
   Ns time = 0;
+  bool launched = false;
 };
 
 void long_sequence(std::string& out, const Style& style, const ExplainReport& report,
@@ -118,9 +119,10 @@ void long_sequence(std::string& out, const Style& style, const ExplainReport& re
     if (row.range != forward.range) continue;
     const auto key = std::make_tuple(row.readable, row.op, row.family);
     const auto [at, fresh] = index.try_emplace(key, groups.size());
-    if (fresh) groups.push_back({&row, 0, 0});
+    if (fresh) groups.push_back({&row, 0, 0, false});
     groups[at->second].calls += row.calls;
     groups[at->second].time += row.device_ns;
+    groups[at->second].launched = groups[at->second].launched || row.launched;
   }
   std::stable_sort(groups.begin(), groups.end(),
                    [](const Group& a, const Group& b) { return a.time > b.time; });
@@ -141,7 +143,7 @@ void long_sequence(std::string& out, const Style& style, const ExplainReport& re
                {share_text(groups[i].time, forward.device_ns.median), Ink::plain},
                {row.family, row.kind == "kernel" ? Ink::plain : Ink::warn},
                {row.readable, Ink::plain},
-               {row.op.empty() ? "(no launch)" : std::string(short_op(row.op)), Ink::plain},
+               {std::string(row.op.empty() ? no_op(groups[i].launched) : short_op(row.op)), Ink::plain},
                {occupancy_text(row.occupancy), Ink::plain}});
     if (style.full_names && row.name != row.readable) table.note("", row.name);
   }

@@ -287,7 +287,8 @@ void uneven_work(std::string& out, const Style& style, const RanksReport& report
     }
     ++rows;
     table.add({{kernel.row.readable, Ink::plain},
-               {kernel.row.op.empty() ? "(no launch)" : std::string(short_op(kernel.row.op)), Ink::plain},
+               {std::string(kernel.row.op.empty() ? no_op(kernel.row.launched) : short_op(kernel.row.op)),
+                Ink::plain},
                {count_text(kernel.calls), Ink::plain},
                {base::format_ns(kernel.device_ns.median), Ink::plain},
                {rank_list(report.numbers_of(kernel.ranks)), Ink::warn}});

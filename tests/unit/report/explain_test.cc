@@ -127,6 +127,43 @@ TEST_F(ExplainTest, SequenceIsTheFirstRunInLaunchOrder) {
   }
 }
 
+// A kernel that the program launched itself, beside ops, and one whose launch the trace lacks.
+TEST(Explain, KnowsWhatWasLaunchedByNoOp) {
+  trace::TraceBuilder builder;
+  const uint32_t host = builder.track("1", "1"), stream = builder.track("0", "7");
+  trace::DeviceDetail detail;
+  detail.stream = 7;
+  trace::Event call;
+  call.kind = EventKind::runtime_call;
+  call.name = "cudaLaunchKernel";
+  call.track = host;
+  call.start = 10;
+  call.duration = 5;
+  call.correlation = 1;
+  builder.add(call);
+  for (const uint64_t correlation : {1, 2}) {
+    trace::Event kernel;
+    kernel.kind = EventKind::kernel;
+    kernel.name = correlation == 1 ? "mine" : "stray";
+    kernel.track = stream;
+    kernel.start = 100 * static_cast<trace::Ns>(correlation);
+    kernel.duration = 50;
+    kernel.correlation = correlation;
+    kernel.device = &detail;
+    builder.add(kernel);
+  }
+  const trace::Trace trace = builder.finish();
+  const auto analysis = analysis::analyze(trace);
+  const ExplainReport report = explain(analysis, {});
+  ASSERT_EQ(report.forwards.size(), 1U);
+  ASSERT_EQ(report.forwards[0].sequence.size(), 2U);
+  for (const Step& step : report.forwards[0].sequence) {
+    EXPECT_EQ(step.op, "");
+    EXPECT_EQ(step.launched, step.readable == "mine") << step.readable;
+  }
+  for (const KernelRow& row : report.kernels) EXPECT_EQ(row.launched, row.name == "mine") << row.name;
+}
+
 TEST_F(ExplainTest, GroupsByMedianOverRuns) {
   const auto analysis = analysis::analyze(trace_);
   const ExplainReport report = explain(analysis, {});

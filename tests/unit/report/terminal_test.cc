@@ -133,6 +133,21 @@ TEST(Explain, GroupsLongForwardsAndSaysWhatItLeavesOut) {
   EXPECT_THAT(all, Not(HasSubstr("more kinds")));
 }
 
+// What no op launched was launched all the same, unless the trace lacks the call.
+TEST(Explain, SaysWhetherAnOpOrALaunchIsMissing) {
+  for (const std::size_t events : {2, 60}) {
+    ExplainReport report = sample_explain(events);
+    for (KernelRow& row : report.kernels) row.op = row.inner_op = "";
+    for (Step& step : report.forwards[0].sequence) step.op = step.inner_op = "";
+    EXPECT_THAT(text(report, 140), HasSubstr("(no op)")) << events;
+    EXPECT_THAT(text(report, 140), Not(HasSubstr("(no launch)"))) << events;
+    for (KernelRow& row : report.kernels) row.launched = false;
+    for (Step& step : report.forwards[0].sequence) step.launched = false;
+    EXPECT_THAT(text(report, 140), HasSubstr("(no launch)")) << events;
+    EXPECT_THAT(text(report, 140), Not(HasSubstr("(no op)"))) << events;
+  }
+}
+
 TEST(Explain, FullNamesOnlyWhenAsked) {
   Style style;
   EXPECT_THAT(find_renderer("text")->render(sample_explain(2), style),
