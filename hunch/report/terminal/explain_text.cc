@@ -44,6 +44,13 @@ std::string op_text(const Step& step, std::string_view space) {
   return fmt::format("{} > {}", outer, without_space(step.inner_op, space));
 }
 
+// True where no op launched any of it, as in recordings of programs: the column of ops then says nothing.
+template <class Rows>
+bool has_no_ops(const Rows& rows) {
+  return std::all_of(rows.begin(), rows.end(),
+                     [](const auto& row) { return row.op.empty() && row.launched; });
+}
+
 // The op that all steps share, where there are several steps under one: said once instead of on each line.
 std::string shared_op(const std::vector<Step>& steps) {
   if (steps.size() < 2 || steps.front().op.empty()) return {};
@@ -85,10 +92,12 @@ void short_sequence(std::string& out, const Style& style, const ExplainReport& r
                {"limited by", Align::left, 0}},
               2);
   std::size_t number = 0;
+  const bool no_ops = has_no_ops(forward.sequence);
   for (const Step& step : forward.sequence) {
     const KernelRow& row = report.kernels[step.row];
-    const std::string op =
-        shared.empty() ? op_text(step, space) : std::string(without_space(step.inner_op, space));
+    std::string op;
+    if (!no_ops)
+      op = shared.empty() ? op_text(step, space) : std::string(without_space(step.inner_op, space));
     table.add({{fmt::format("{}", ++number), Ink::dim},
                {op, Ink::plain},
                {step.family, step.kind == "kernel" ? Ink::plain : Ink::warn},
@@ -136,14 +145,16 @@ void long_sequence(std::string& out, const Style& style, const ExplainReport& re
                {"op", Align::left, 5, 14},
                {"occupancy", Align::right, 1}},
               2);
+  const bool no_ops = has_no_ops(forward.sequence);
   for (std::size_t i = 0; i < shown; ++i) {
     const KernelRow& row = *groups[i].first;
+    const std::string_view op = !row.op.empty() ? short_op(row.op) : no_ops ? "" : no_op(groups[i].launched);
     table.add({{base::format_count(groups[i].calls), Ink::plain},
                {base::format_ns(groups[i].time), Ink::plain},
                {share_text(groups[i].time, forward.device_ns.median), Ink::plain},
                {row.family, row.kind == "kernel" ? Ink::plain : Ink::warn},
                {row.readable, Ink::plain},
-               {std::string(row.op.empty() ? no_op(groups[i].launched) : short_op(row.op)), Ink::plain},
+               {std::string(op), Ink::plain},
                {occupancy_text(row.occupancy), Ink::plain}});
     if (style.full_names && row.name != row.readable) table.note("", row.name);
   }

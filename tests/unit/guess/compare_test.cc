@@ -11,7 +11,6 @@ namespace hunch::guess {
 namespace {
 
 using trace::DeviceDetail;
-using trace::Event;
 using trace::EventKind;
 
 // One range "fwd" that ran twice: matmul, masked_fill (a copy and a kernel), a memset, matmul on an H200.

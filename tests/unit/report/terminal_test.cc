@@ -139,6 +139,8 @@ TEST(Explain, SaysWhetherAnOpOrALaunchIsMissing) {
     ExplainReport report = sample_explain(events);
     for (KernelRow& row : report.kernels) row.op = row.inner_op = "";
     for (Step& step : report.forwards[0].sequence) step.op = step.inner_op = "";
+    EXPECT_THAT(text(report, 140), Not(HasSubstr("(no op)"))) << events;  // the column would say nothing
+    report.forwards[0].sequence[0].op = report.kernels[0].op = "aten::add";
     EXPECT_THAT(text(report, 140), HasSubstr("(no op)")) << events;
     EXPECT_THAT(text(report, 140), Not(HasSubstr("(no launch)"))) << events;
     for (KernelRow& row : report.kernels) row.launched = false;
