@@ -168,10 +168,13 @@ void items(std::string& out, const Style& style, const ForwardDiff& diff) {
                {"difference", Align::right, 8}},
               2);
   std::string last_reason;
+  const bool no_ops =
+      std::all_of(diff.items.begin(), diff.items.end(), [](const Item& item) { return item.op.empty(); });
   for (std::size_t i = 0; i < shown; ++i) {
     const Item& item = diff.items[i];
+    const std::string op = !item.op.empty() ? op_name(item.op) : no_ops ? "" : std::string(no_op(true));
     table.add({{change_text(item), change_ink(item)},
-               {item.op.empty() ? std::string(no_op(true)) : op_name(item.op), Ink::plain},
+               {op, Ink::plain},
                {item.before_name.empty() ? item.after_name : item.before_name, Ink::plain},
                {base::format_count(item.calls), Ink::plain},
                {item.before_name.empty() ? "-" : base::format_ns(item.before.value), Ink::plain},

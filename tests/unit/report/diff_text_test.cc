@@ -89,6 +89,16 @@ TEST(DiffText, FitsAnyWidthAndHidesNoControlCharacter) {
   }
 }
 
+TEST(DiffText, ShowsOpsWhereThereAreAny) {
+  DiffReport report = sample();
+  report.forwards[0].diff.items[0].op.clear();
+  EXPECT_THAT(find_renderer("text")->render(report, {}), HasSubstr("(no op)"));
+  report.forwards[0].diff.items[1].op.clear();
+  const std::string text = find_renderer("text")->render(report, {});
+  EXPECT_THAT(text, Not(HasSubstr("(no op)")));
+  EXPECT_THAT(text, HasSubstr("vanished  Memcpy DtoD"));
+}
+
 TEST(DiffText, TopLimitsWhatIsShown) {
   DiffReport report = sample();
   auto& items = report.forwards[0].diff.items;
