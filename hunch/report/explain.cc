@@ -336,6 +336,14 @@ std::vector<KernelRow> kernel_rows(const Analysis& analysis, const Forward& forw
   return group(analysis, forward).rows;
 }
 
+std::string attention_text(const ExplainReport& report, const ForwardRow& forward) {
+  if (!forward.backend.empty()) return forward.backend;
+  for (const KernelRow& row : report.kernels)
+    if (row.range == forward.range && row.family.starts_with("attention_"))
+      return "of no known backend: " + row.readable;
+  return "none recognised";
+}
+
 ExplainReport explain(const Analysis& analysis, const std::vector<analysis::rules::Finding>& findings,
                       Per per) {
   const Trace& trace = *analysis.trace;

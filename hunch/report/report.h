@@ -358,6 +358,9 @@ using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorRepor
                               RanksReport, WhyReport>;
 
 // The trace as a report. Everything is copied: the analysis need not outlive it.
+// Its backend for people; where none is known, what attention kernel there is, if any.
+std::string attention_text(const ExplainReport& report, const ForwardRow& forward);
+
 ExplainReport explain(const analysis::Analysis& analysis,
                       const std::vector<analysis::rules::Finding>& findings, Per per = Per::none);
 std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis,

@@ -132,8 +132,7 @@ std::string render(const ExplainReport& report, const Style& style) {
                spread(forward.memcpy, format_count), spread(forward.memset, format_count),
                spread(forward.device_ns, format_ns), spread(forward.host_ns, format_ns),
                forward.peak_bytes ? spread(*forward.peak_bytes, format_bytes) : "",
-               forward.backend.empty() ? "none recognised" : escaped(forward.backend),
-               escaped(forward.found_by)});
+               escaped(attention_text(report, forward)), escaped(forward.found_by)});
     out += table.text();
     out += accounting(forward);
     out += report.per == Per::none ? kernels(report, forward, style) : split_up(forward, report.per, style);

@@ -271,7 +271,7 @@ void forward_block(std::string& out, const Style& style, const ExplainReport& re
   put("device time", device);
   put("host time", time_text(forward.host_ns));
   if (forward.peak_bytes) put("peak memory", bytes_text(*forward.peak_bytes));
-  put("attention", forward.backend.empty() ? "none recognised" : forward.backend);
+  put("attention", attention_text(report, forward));
   if (forward.found_by != "annotation") put("found by", forward.found_by);
   accounting_block(out, style, forward);
   if (report.per != Per::none) {

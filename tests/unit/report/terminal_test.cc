@@ -150,6 +150,15 @@ TEST(Explain, SaysWhetherAnOpOrALaunchIsMissing) {
   }
 }
 
+TEST(Explain, SaysWhatAttentionThereIsWithoutABackend) {
+  ExplainReport report = sample_explain(2);
+  report.forwards[0].backend.clear();
+  EXPECT_THAT(text(report, 140), HasSubstr("none recognised"));
+  report.kernels[1].family = "attention_forward";
+  report.kernels[1].readable = "unified attention";
+  EXPECT_THAT(text(report, 140), HasSubstr("of no known backend: unified attention"));
+}
+
 TEST(Explain, FullNamesOnlyWhenAsked) {
   Style style;
   EXPECT_THAT(find_renderer("text")->render(sample_explain(2), style),
