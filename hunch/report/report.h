@@ -357,10 +357,10 @@ struct WhyReport {
 using Document = std::variant<ExplainReport, RunReport, CheckReport, DoctorReport, NameReport, DiffReport,
                               RanksReport, WhyReport>;
 
-// The trace as a report. Everything is copied: the analysis need not outlive it.
 // Its backend for people; where none is known, what attention kernel there is, if any.
 std::string attention_text(const ExplainReport& report, const ForwardRow& forward);
 
+// The trace as a report. Everything is copied: the analysis need not outlive it.
 ExplainReport explain(const analysis::Analysis& analysis,
                       const std::vector<analysis::rules::Finding>& findings, Per per = Per::none);
 std::vector<VerdictRow> verdict_rows(const analysis::Analysis& analysis,
