@@ -156,8 +156,9 @@ Grouped group(const Analysis& analysis, const Forward& forward) {
       if (fresh) {
         rows.push_back(make_row(analysis, forward, event));
         sums.emplace_back();
+      } else {
+        rows[at->second].launched = rows[at->second].launched || is_launched(analysis, event);
       }
-      rows[at->second].launched = rows[at->second].launched || is_launched(analysis, event);
       PerRun& sum = sums[at->second];
       if (sum.last_run != run) {
         sum.last_run = run;

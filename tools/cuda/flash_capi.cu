@@ -106,14 +106,6 @@ int hunch_flash_counted_forward(const sm80::AttentionParams* params, int element
   return hunch_flash_parts_forward(params, element_type, 1, stream);
 }
 
-// The sm_80 kernel for few rows, with parts of its own, and the one for all others, whoever is chosen.
-int hunch_flash_few_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  return run_sm80(*params, element_type, flash::choose_few_rows_kernel(*params, current_facts()), stream);
-}
-int hunch_flash_rows_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
-  return run_sm80(*params, element_type, flash::choose_rows_kernel(*params, current_facts()), stream);
-}
-
 // As the dispatcher does: the Hopper kernel where it takes the call.
 int hunch_flash_forward(const sm80::AttentionParams* params, int element_type, void* stream) {
   sm80::AttentionParams own = *params;

@@ -118,25 +118,6 @@ std::string together_text(const Parts& parts) {
       parts.groups(), parts.cluster);
 }
 
-}  // namespace
-
-Build this_build() { return {HUNCH_HAS_CUDA == 1, HUNCH_HAS_SM90A == 1, HUNCH_NEWEST_SM}; }
-
-int64_t shared_bytes_of(int compute) {
-  const int major = compute / 10;
-  if (compute == 80 || compute == 87) return int64_t{163} << 10;
-  if (major >= 9 && major <= 11) return int64_t{227} << 10;
-  return int64_t{99} << 10;
-}
-
-int64_t packed_tiles(const AttentionParams& p, int rows) {
-  return (rows_of_group(p) + rows - 1) / rows * p.batch * p.kv_heads;
-}
-
-Clusters clusters_of(const DeviceFacts& facts) {
-  return facts.compute / 10 == 9 && facts.build.sm90a ? facts.clusters : Clusters{};
-}
-
 Kernel choose_few_rows_kernel(const AttentionParams& p, const DeviceFacts& facts,
                               std::optional<Parts> parts) {
   Kernel kernel;
@@ -174,6 +155,25 @@ Kernel choose_rows_kernel(const AttentionParams& p, const DeviceFacts& facts, st
     kernel.shape = facts.shared_bytes >= tile_of(Shape::wide).shared_bytes() ? Shape::wide : Shape::low256;
   }
   return kernel;
+}
+
+}  // namespace
+
+Build this_build() { return {HUNCH_HAS_CUDA == 1, HUNCH_HAS_SM90A == 1, HUNCH_NEWEST_SM}; }
+
+int64_t shared_bytes_of(int compute) {
+  const int major = compute / 10;
+  if (compute == 80 || compute == 87) return int64_t{163} << 10;
+  if (major >= 9 && major <= 11) return int64_t{227} << 10;
+  return int64_t{99} << 10;
+}
+
+int64_t packed_tiles(const AttentionParams& p, int rows) {
+  return (rows_of_group(p) + rows - 1) / rows * p.batch * p.kv_heads;
+}
+
+Clusters clusters_of(const DeviceFacts& facts) {
+  return facts.compute / 10 == 9 && facts.build.sm90a ? facts.clusters : Clusters{};
 }
 
 Kernel choose_sm80_kernel(const AttentionParams& p, const DeviceFacts& facts, std::optional<Parts> parts) {

@@ -178,11 +178,6 @@ Kernel choose_kernel(const sm80::AttentionParams& params, const DeviceFacts& fac
 // The sm_80 family's; with these parts, where they are given.
 Kernel choose_sm80_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
                           std::optional<Parts> parts = std::nullopt);
-// The one for few rows, and the one for all others, whoever is chosen.
-Kernel choose_few_rows_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
-                              std::optional<Parts> parts = std::nullopt);
-Kernel choose_rows_kernel(const sm80::AttentionParams& params, const DeviceFacts& facts,
-                          std::optional<Parts> parts = std::nullopt);
 // Those that this build has code for.
 Clusters clusters_of(const DeviceFacts& facts);
 

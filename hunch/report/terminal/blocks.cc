@@ -108,7 +108,10 @@ std::string_view short_op(std::string_view op) {
   return op.substr(0, kEngine.size()) == kEngine ? op.substr(kEngine.size()) : op;
 }
 
-std::string_view no_op(bool launched) { return launched ? "(no op)" : "(no launch)"; }
+std::string_view op_or_none(std::string_view op, bool launched) {
+  if (op.empty()) return launched ? "(no op)" : "(no launch)";
+  return short_op(op);
+}
 
 std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most) {
   if (evidence.empty()) return {};

@@ -30,8 +30,8 @@ std::string plural(int64_t count, std::string_view one, std::string_view many);
 // The op as people call it: "autograd::engine::evaluate_function: MmBackward0" is autograd calling
 // MmBackward0.
 std::string_view short_op(std::string_view op);
-// Where there is none: work that no op launched, or whose launch the trace lacks.
-std::string_view no_op(bool launched);
+// The same; where there is none, in words: no op launched the work, or the trace lacks its launch.
+std::string_view op_or_none(std::string_view op, bool launched);
 
 // "event 35: Memcpy DtoD (127 us); and 2 more, all launched by aten::masked_fill"
 std::string evidence_text(const std::vector<Evidence>& evidence, std::size_t most);

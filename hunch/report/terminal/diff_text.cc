@@ -100,12 +100,6 @@ void totals(std::string& out, const Style& style, const ForwardDiff& diff) {
   table.render(style, out);
 }
 
-// Autograd's own calls without the words that they all begin with.
-std::string op_name(const std::string& op) {
-  constexpr std::string_view kEngine = "autograd::engine::evaluate_function: ";
-  return op.rfind(kEngine, 0) == 0 ? op.substr(kEngine.size()) : op;
-}
-
 std::string change_text(const Item& item) {
   if (item.kind != ItemKind::paired) return std::string(analysis::diff::name_of(item.kind));
   if (item.time.judgement == Judgement::more) return "slower";
@@ -172,9 +166,8 @@ void items(std::string& out, const Style& style, const ForwardDiff& diff) {
       std::all_of(diff.items.begin(), diff.items.end(), [](const Item& item) { return item.op.empty(); });
   for (std::size_t i = 0; i < shown; ++i) {
     const Item& item = diff.items[i];
-    const std::string op = !item.op.empty() ? op_name(item.op) : no_ops ? "" : std::string(no_op(true));
     table.add({{change_text(item), change_ink(item)},
-               {op, Ink::plain},
+               {no_ops ? "" : std::string(op_or_none(item.op, true)), Ink::plain},
                {item.before_name.empty() ? item.after_name : item.before_name, Ink::plain},
                {base::format_count(item.calls), Ink::plain},
                {item.before_name.empty() ? "-" : base::format_ns(item.before.value), Ink::plain},

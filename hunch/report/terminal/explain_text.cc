@@ -38,17 +38,16 @@ std::string_view without_space(std::string_view op, std::string_view space) {
 
 // "masked_fill > copy_": outermost and innermost op.
 std::string op_text(const Step& step, std::string_view space) {
-  if (step.op.empty()) return std::string(no_op(step.launched));
+  if (step.op.empty()) return std::string(op_or_none(step.op, step.launched));
   const auto outer = short_op(without_space(step.op, space));
   if (step.inner_op.empty() || step.inner_op == step.op) return std::string(outer);
   return fmt::format("{} > {}", outer, without_space(step.inner_op, space));
 }
 
 // True where no op launched any of it, as in recordings of programs: the column of ops then says nothing.
-template <class Rows>
-bool has_no_ops(const Rows& rows) {
-  return std::all_of(rows.begin(), rows.end(),
-                     [](const auto& row) { return row.op.empty() && row.launched; });
+bool has_no_ops(const std::vector<Step>& steps) {
+  return std::all_of(steps.begin(), steps.end(),
+                     [](const Step& step) { return step.op.empty() && step.launched; });
 }
 
 // The op that all steps share, where there are several steps under one: said once instead of on each line.
@@ -148,13 +147,12 @@ void long_sequence(std::string& out, const Style& style, const ExplainReport& re
   const bool no_ops = has_no_ops(forward.sequence);
   for (std::size_t i = 0; i < shown; ++i) {
     const KernelRow& row = *groups[i].first;
-    const std::string_view op = !row.op.empty() ? short_op(row.op) : no_ops ? "" : no_op(groups[i].launched);
     table.add({{base::format_count(groups[i].calls), Ink::plain},
                {base::format_ns(groups[i].time), Ink::plain},
                {share_text(groups[i].time, forward.device_ns.median), Ink::plain},
                {row.family, row.kind == "kernel" ? Ink::plain : Ink::warn},
                {row.readable, Ink::plain},
-               {std::string(op), Ink::plain},
+               {no_ops ? "" : std::string(op_or_none(row.op, groups[i].launched)), Ink::plain},
                {occupancy_text(row.occupancy), Ink::plain}});
     if (style.full_names && row.name != row.readable) table.note("", row.name);
   }

@@ -287,8 +287,7 @@ void uneven_work(std::string& out, const Style& style, const RanksReport& report
     }
     ++rows;
     table.add({{kernel.row.readable, Ink::plain},
-               {std::string(kernel.row.op.empty() ? no_op(kernel.row.launched) : short_op(kernel.row.op)),
-                Ink::plain},
+               {std::string(op_or_none(kernel.row.op, kernel.row.launched)), Ink::plain},
                {count_text(kernel.calls), Ink::plain},
                {base::format_ns(kernel.device_ns.median), Ink::plain},
                {rank_list(report.numbers_of(kernel.ranks)), Ink::warn}});
